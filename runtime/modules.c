@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#include "modules.h"
+
+#include <lauxlib.h>
+
+const struct module_entry modules_table[] = {
+    {NULL, NULL},
+};
+
+void modules_preload(lua_State *L) {
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    for (const struct module_entry *m = modules_table; m->name; m++) {
+        lua_pushcfunction(L, m->open);
+        lua_setfield(L, -2, m->name);
+    }
+    lua_pop(L, 1);
+}

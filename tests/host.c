@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// host.c: the interpreter that runs the tests. A plain Lua with all standard libraries, every rt.* module, and the
+// prelude on package.path. It is never installed.
+#include <lauxlib.h>
+#include <lua.h>
+#include <lualib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "modules.h"
+#include "run.h"
+
+static int traceback(lua_State *L) {
+    if (lua_type(L, 1) != LUA_TSTRING) return 1;
+    luaL_traceback(L, L, lua_tostring(L, 1), 1);
+    return 1;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        fprintf(stderr, "usage: nkiln-lua SCRIPT.lua [ARGS]\n");
+        return 2;
+    }
+    struct run_state run = {0};
+    lua_State *L = luaL_newstate();
+    if (!L) return 1;
+    run_state_attach(L, &run);
+    luaL_openlibs(L);
+    modules_preload(L);
+    const char *home = getenv("NKILN_HOME");
+    lua_getglobal(L, "package");
+    lua_pushfstring(L, "%s/prelude/?.lua;%s/prelude/?/init.lua;%s/?.lua", home ? home : ".", home ? home : ".", home ? home : ".");
+    lua_setfield(L, -2, "path");
+    lua_pop(L, 1);
+    lua_newtable(L);
+    for (int i = 1; i < argc; i++) {
+        lua_pushstring(L, argv[i]);
+        lua_rawseti(L, -2, i - 1);
+    }
+    lua_setglobal(L, "arg");
+    lua_pushcfunction(L, traceback);
+    int status = luaL_loadfile(L, argv[1]);
+    int nargs = 0;
+    if (status == LUA_OK) {
+        for (int i = 2; i < argc; i++, nargs++) lua_pushstring(L, argv[i]);
+        status = lua_pcall(L, nargs, 1, 1);
+    }
+    int code = 0;
+    if (status != LUA_OK) {
+        fprintf(stderr, "%s\n", luaL_tolstring(L, -1, NULL));
+        code = 1;
+    } else if (lua_isinteger(L, -1)) {
+        code = (int)lua_tointeger(L, -1);
+    }
+    lua_close(L);
+    return code;
+}
