@@ -3,7 +3,10 @@
 
 #include <lauxlib.h>
 
+int luaopen_rt_json(lua_State *L);
+
 const struct module_entry modules_table[] = {
+    {"rt.json", luaopen_rt_json},
     {NULL, NULL},
 };
 
