@@ -3,9 +3,11 @@
 
 #include <lauxlib.h>
 
+int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_json(lua_State *L);
 
 const struct module_entry modules_table[] = {
+    {"rt.fs", luaopen_rt_fs},
     {"rt.json", luaopen_rt_json},
     {NULL, NULL},
 };
