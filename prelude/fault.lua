@@ -13,14 +13,15 @@ local mt <const> = { __name = "fault" }
 -- Exit statuses of the command line.
 fault.DONE, fault.FAILED, fault.USAGE, fault.MISSING, fault.BUDGET, fault.DENIED, fault.INTERRUPTED = 0, 1, 2, 3, 4, 5, 130
 
+-- Codes of the file primitives are written with underscores, those of diagnostics with hyphens; both are found here.
 local status_of <const> = {
   failed = 1,
-  usage = 2, ["bad-input"] = 2, syntax = 2, ["not-found"] = 2, encoding = 2, ["too-large"] = 2, ["too-big"] = 2, ["bad-case"] = 2,
-  ["bad-task"] = 2, ["bad-policy"] = 2, ["bad-skill"] = 2, ["bad-argument"] = 2, ["read-only"] = 2, ["is-directory"] = 2,
-  ENOENT = 2, ENOTDIR = 2, EISDIR = 2, EACCES = 2, EROFS = 2, ENOSPC = 2, ELOOP = 2, ENAMETOOLONG = 2, EEXIST = 2, EINVAL = 2,
+  usage = 2, ["bad-input"] = 2, syntax = 2, ["bad-case"] = 2, ["bad-task"] = 2, ["bad-policy"] = 2, ["bad-skill"] = 2, ["bad-trust"] = 2,
+  ["not-found"] = 2, denied = 2, ["is-directory"] = 2, ["not-directory"] = 2, ["not-a-file"] = 2, ["too-large"] = 2, ["no-space"] = 2,
+  ["read-only"] = 2, exists = 2, loop = 2, ["name-too-long"] = 2, ["not-empty"] = 2, locked = 2, ["bad-path"] = 2, json = 2,
   missing = 3, unavailable = 3,
   budget = 4,
-  denied = 5, untrusted = 5,
+  ["not-permitted"] = 5, untrusted = 5, escape = 5,
   cancelled = 130, interrupted = 130,
 }
 
@@ -48,8 +49,8 @@ end
 function fault.status(err)
   if type(err) ~= "table" then return fault.FAILED end
   if math.type(err.status) == "integer" then return err.status end
-  if status_of[err.code] then return status_of[err.code] end
-  return tostring(err.code):find("^file%-") and fault.USAGE or fault.FAILED
+  local code <const> = tostring(err.code):gsub("_", "-")
+  return status_of[code] or (code:find("^file%-") and fault.USAGE) or fault.FAILED
 end
 
 -- One line: what, where, what to do. Line ends inside the parts become spaces.

@@ -131,7 +131,10 @@ local function usage_error(message, fields) return nil, fault.new("usage", messa
 -- Check one value of the right Lua type; returns it (numbers made integers where asked) or nil, err.
 function params.check_value(p, value)
   local kind <const> = p.kind
-  local function wrong(what) return usage_error(("%s: expected %s, got %s"):format(p.name, what, type(value) == "string" and ("%q"):format(value) or tostring(value))) end
+  local function wrong(what)
+    local shown <const> = type(value) == "string" and ("%q"):format(value) or tostring(value)
+    return usage_error(("%s: expected %s, got %s"):format(p.name, what, shown))
+  end
   if kind == "path" or kind == "text" then
     if type(value) ~= "string" then return wrong(kind == "path" and "a file name" or "a text") end
     if kind == "path" and (value == "" or value:find("\0", 1, true)) then return wrong("a file name") end
@@ -223,7 +226,9 @@ local function parse_budget(text)
   local out <const> = {}
   for part in text:gmatch("[^,]+") do
     local key <const>, number <const> = part:match("^%s*([%a_]+)%s*=%s*([%d.]+)%s*$")
-    if not key or not tonumber(number) then return usage_error(("--budget: expected KEY=N, got %q"):format(part), { hint = "as in --budget seconds=60,iterations=5" }) end
+    if not key or not tonumber(number) then
+      return usage_error(("--budget: expected KEY=N, got %q"):format(part), { hint = "as in --budget seconds=60,iterations=5" })
+    end
     out[key] = tonumber(number)
   end
   return out

@@ -82,8 +82,7 @@ end
 
 -- A folder that is not there is no problem; any other failure is told.
 local function unreadable(found, path, err)
-  local code <const> = err and err.code
-  if code == "not-found" or code == "ENOENT" or code == "ENOTDIR" or code == "not-a-directory" then return end
+  if err and (err.code == "not_found" or err.code == "not_directory") then return end
   found.problems[#found.problems + 1] = { severity = "error", file = path, message = "cannot be read: " .. tostring(err and err.message or err) }
 end
 

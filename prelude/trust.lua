@@ -18,7 +18,7 @@ function trust.open(options) return setmetatable({ path = options.path, disk = o
 function methods:read()
   local text <const>, err <const> = self.disk.read(self.path, 1 << 20)
   if not text then
-    if err and (err.code == "not-found" or err.code == "ENOENT" or err.code == "ENOTDIR") then return { version = 1, workspaces = {} } end
+    if err and err.code == "not_found" then return { version = 1, workspaces = {} } end
     return nil, fault.of(err)
   end
   local data <const> = json.decode(text)
