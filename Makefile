@@ -21,6 +21,14 @@ BASE += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-f
 LDSAN := -fsanitize=address,undefined
 endif
 
+# The row kernels are one text compiled for several processors; flags that never change a result (no -ffast-math).
+KERNEL_FLAGS := -O3 -fno-math-errno -fno-trapping-math
+EXTRA_runtime/array/kernels_base := $(KERNEL_FLAGS)
+ifeq ($(shell uname -m),x86_64)
+EXTRA_runtime/array/kernels_avx2 := $(KERNEL_FLAGS) -mavx2
+EXTRA_runtime/array/kernels_avx512 := $(KERNEL_FLAGS) -mavx512f -mavx512bw -mavx512dq -mavx512vl -mprefer-vector-width=512
+endif
+
 SOURCES := $(filter-out runtime/main.c,$(wildcard runtime/*.c runtime/*/*.c))
 OBJECTS := $(SOURCES:%.c=$(OBJ)/%.o)
 FILES := $(sort $(shell find prelude skills agents -type f \( -name '*.lua' -o -name '*.md' \) 2>/dev/null))

@@ -152,13 +152,14 @@ struct kernels {
     void (*from_f32[DTYPE_COUNT])(size_t n, void *dst, const float *src);
     void (*to_f64[DTYPE_COUNT])(size_t n, double *dst, const void *src);
     void (*from_f64[DTYPE_COUNT])(size_t n, void *dst, const double *src);
-    // dst[i] = exp(src[i] * scale + bias) and its sum, in one pass (float32; sum in the order of REDUCE_SUM).
+    // dst[i] = exp(src[i] * scale + bias).
     void (*exp_scale_bias_f32)(size_t n, float *dst, const float *src, float scale, float bias);
     // dst[i] = src[i] * scale + bias, two roundings.
     void (*scale_bias_f32)(size_t n, float *dst, const float *src, float scale, float bias);
-    // Fallback contraction: packed panels, c[mr][nr] += sum_k a[k][mr] b[k][nr]. See gemm.c.
-    void (*gemm_f32)(size_t k, const float *a, const float *b, float *c, size_t ldc);
-    void (*gemm_f64)(size_t k, const double *a, const double *b, double *c, size_t ldc);
+    // Fallback contraction: packed panels, c[mr][nr] = sum_k a[k][mr] b[k][nr]. See gemm.c.
+    void (*gemm_f32)(size_t k, const float *a, const float *b, float *c);
+    void (*gemm_f64)(size_t k, const double *a, const double *b, double *c);
+    size_t gemm_mr, gemm_nr_f32, gemm_nr_f64;
 };
 
 // The table for this processor.
