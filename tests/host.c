@@ -34,7 +34,7 @@ int main(int argc, char **argv) {
     lua_setfield(L, -2, "path");
     lua_pop(L, 1);
     lua_newtable(L);
-    for (int i = 1; i < argc; i++) {
+    for (int i = 0; i < argc; i++) {
         lua_pushstring(L, argv[i]);
         lua_rawseti(L, -2, i - 1);
     }
