@@ -6,11 +6,13 @@
 int luaopen_rt_db(lua_State *L);
 int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_json(lua_State *L);
+int luaopen_rt_pyops(lua_State *L);
 
 const struct module_entry modules_table[] = {
     {"rt.db", luaopen_rt_db},
     {"rt.fs", luaopen_rt_fs},
     {"rt.json", luaopen_rt_json},
+    {"rt.pyops", luaopen_rt_pyops},
     {NULL, NULL},
 };
 

@@ -27,6 +27,7 @@ struct run_state {
     struct account arrays;           // array bytes of this run
     volatile sig_atomic_t interrupt; // set by a signal handler or the host: stop at the next step
     void *vm;                        // owner's data (vm.c)
+    void *python;                    // struct pyops of the lowered code's helpers (python/ops_lua.c)
 };
 
 static inline struct run_state *run_state(lua_State *L) { return *(struct run_state **)lua_getextraspace(L); }
