@@ -153,7 +153,8 @@ end
 local HISTORY <const> = {
   ["nki.language.arange"] = { gone = 2, say = "index tensors are gone; slice the tensor instead", guide = "0.1 to 0.2" },
   ["nki.language.mgrid"] = { gone = 2, say = "index tensors are gone; slice the tensor instead", guide = "0.1 to 0.2" },
-  ["nki.language.par_dim"] = { gone = 2, say = "the first dimension is the partition dimension; write its size alone", unwrap = true, guide = "0.1 to 0.2" },
+  ["nki.language.par_dim"] = { gone = 2, unwrap = true, guide = "0.1 to 0.2",
+    say = "the first dimension is the partition dimension; write its size alone" },
   ["nki.language.static_cast"] = { gone = 2, say = "nisa.tensor_copy casts to the dtype of its dst", guide = "0.1 to 0.2" },
   ["nki.language.loop_reduce"] = { gone = 2, say = "accumulate into a tile in the loop", guide = "0.1 to 0.2" },
   ["nki.language.spmd_dim"] = { gone = 2, say = "a kernel is launched with kernel[n](...)", guide = "0.1 to 0.2" },
