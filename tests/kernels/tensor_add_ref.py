@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+import numpy as np
+
+
+def tensor_add(a, b):
+    return a + b
