@@ -147,7 +147,7 @@ function diagnostics.of_error(err, where)
         fixes = nil
       end
       local list <const> = {}
-      for _, fix in pairs(fixes or {}) do list[#list + 1] = fix end
+      for _, fix in ipairs(fixes or {}) do list[#list + 1] = fix end
       if #list > 0 then
         d.fixes = list
         d.fix = list[1]
