@@ -70,13 +70,17 @@ void fs_list_free(struct fs_list *list);
 // Replace or create a file as one step: the bytes go to a nameless or temporary file in the same folder, are synced,
 // then renamed. The mode (and, where permitted, the owner) of an existing file is kept. On failure nothing has changed.
 int fs_write(const struct fs_root *root, const char *path, const void *bytes, size_t size);
+// The same, and hand over what was replaced: *old is a descriptor of the file that had the name at that very moment, -1
+// when there was none.
+int fs_replace(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old);
 int fs_append(const struct fs_root *root, const char *path, const void *bytes, size_t size);
 int fs_copy(const struct fs_root *root, const char *from, const char *to);
 int fs_rename(const struct fs_root *root, const char *from, const char *to);
 int fs_mkdir(const struct fs_root *root, const char *path, bool parents); // with parents an existing folder is success
 int fs_remove(const struct fs_root *root, const char *path, bool recursive);
 
-// Take a lock on a file (created when missing) that ends with the descriptor. EAGAIN: held by someone else.
+// Take a lock on a file (an exclusive one creates it) that ends with the descriptor. EAGAIN: held by someone else. The
+// holder may remove the file before it lets go.
 int fs_lock(const char *path, bool shared, int *error);
 
 #endif

@@ -2,6 +2,7 @@
 // fs_lua.c: rt.fs. A thin binding of fs.h.
 //
 //   fs.root(path, {read=true, write=true}) -> root. Methods: read(path[, limit]) write(path, bytes) append(path, bytes)
+//   replace(path, bytes) -> the content that was there at that moment, or true for a new file
 //   list(path) -> names; entries(path) -> {{name=, type=}}; stat(path[, nofollow]) mkdir(path[, parents]) remove(path[, recursive])
 //   copy(from, to) rename(from, to) exists(path) realpath(path) glob(pattern) path() close()
 //   The same functions without a root serve trusted code: fs.read(path) ...
@@ -100,6 +101,27 @@ static const char *check_path(lua_State *L, int arg) {
     return path;
 }
 
+// Push what is left to read of the guard's file (about `size` bytes), and close it.
+static int push_content(lua_State *L, struct guard *g, uint64_t size, uint64_t limit) {
+    luaL_Buffer b;
+    luaL_buffinit(L, &b);
+    uint64_t total = 0;
+    int error = 0;
+    for (;;) {
+        size_t room = size > total ? (size_t)(size - total) : 4096;
+        char *to = luaL_prepbuffsize(&b, room);
+        ssize_t n = read(g->fd, to, room);
+        if (n < 0 && errno == EINTR) continue;
+        error = n < 0 ? errno : total + (uint64_t)n > limit ? EFBIG : 0; // it may have grown meanwhile
+        if (error || n == 0) break;
+        luaL_addsize(&b, (size_t)n);
+        total += (uint64_t)n;
+    }
+    luaL_pushresult(&b);
+    drop_guard(g);
+    return error;
+}
+
 static int do_read(lua_State *L, const struct fs_root *root, int arg) {
     const char *path = check_path(L, arg);
     lua_Integer limit = luaL_optinteger(L, arg + 1, READ_LIMIT);
@@ -111,22 +133,7 @@ static int do_read(lua_State *L, const struct fs_root *root, int arg) {
     char words[96];
     snprintf(words, sizeof words, "too large (the limit is %.6g MB)", (double)limit / 1e6);
     if (g->fd < 0) return error == EFBIG ? push_failure(L, "read", path, error, words) : result(L, root, "read", path, error, false);
-    luaL_Buffer b;
-    luaL_buffinit(L, &b);
-    uint64_t total = 0;
-    for (;;) {
-        size_t room = size > total ? (size_t)(size - total) : 4096;
-        char *to = luaL_prepbuffsize(&b, room);
-        ssize_t n = read(g->fd, to, room);
-        if (n < 0 && errno == EINTR) continue;
-        error = n < 0 ? errno : total + (uint64_t)n > (uint64_t)limit ? EFBIG : 0; // it may have grown meanwhile
-        if (error) break;
-        if (n == 0) break;
-        luaL_addsize(&b, (size_t)n);
-        total += (uint64_t)n;
-    }
-    luaL_pushresult(&b);
-    drop_guard(g);
+    error = push_content(L, g, size, (uint64_t)limit);
     return error ? push_failure(L, "read", path, error, error == EFBIG ? words : NULL) : 1;
 }
 
@@ -134,6 +141,17 @@ static int do_write(lua_State *L, const struct fs_root *root, int arg) {
     size_t size;
     const char *path = check_path(L, arg), *bytes = luaL_checklstring(L, arg + 1, &size);
     return result(L, root, "write", path, fs_write(root, path, bytes, size), true);
+}
+
+static int do_replace(lua_State *L, const struct fs_root *root, int arg) {
+    size_t size;
+    const char *path = check_path(L, arg), *bytes = luaL_checklstring(L, arg + 1, &size);
+    struct guard *g = new_guard(L);
+    int error = fs_replace(root, path, bytes, size, &g->fd);
+    if (error || g->fd < 0) return result(L, root, "write", path, error, true);
+    struct stat st;
+    error = push_content(L, g, fstat(g->fd, &st) == 0 ? (uint64_t)st.st_size : 0, UINT64_MAX);
+    return error ? push_failure(L, "read", path, error, NULL) : 1;
 }
 
 static int do_append(lua_State *L, const struct fs_root *root, int arg) {
@@ -257,6 +275,7 @@ static const struct fs_root *check_root(lua_State *L) {
     static int any_##name(lua_State *L) { return do_##name(L, &fs_anywhere, 1); }
 OPERATION(read)
 OPERATION(write)
+OPERATION(replace)
 OPERATION(append)
 OPERATION(list)
 OPERATION(entries)
@@ -388,11 +407,11 @@ static int sha256(lua_State *L) {
 int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_fs(lua_State *L) {
     static const luaL_Reg methods[] = {
-        METHOD(read), METHOD(write), METHOD(append), METHOD(list), METHOD(entries), METHOD(glob), METHOD(stat), METHOD(exists), METHOD(mkdir),
+        METHOD(read), METHOD(write), METHOD(replace), METHOD(append), METHOD(list), METHOD(entries), METHOD(glob), METHOD(stat), METHOD(exists), METHOD(mkdir),
         METHOD(remove), METHOD(copy), METHOD(rename), METHOD(realpath), METHOD(path), METHOD(close), {NULL, NULL},
     };
     static const luaL_Reg functions[] = {
-        FUNCTION(read), FUNCTION(write), FUNCTION(append), FUNCTION(list), FUNCTION(entries), FUNCTION(glob), FUNCTION(stat),
+        FUNCTION(read), FUNCTION(write), FUNCTION(replace), FUNCTION(append), FUNCTION(list), FUNCTION(entries), FUNCTION(glob), FUNCTION(stat),
         FUNCTION(exists), FUNCTION(mkdir), FUNCTION(remove), FUNCTION(copy), FUNCTION(rename), FUNCTION(realpath),
         {"root", open_root}, {"home", home}, {"cwd", cwd}, {"tmpdir", tmpdir}, {"mkdtemp", make_tmpdir}, {"lock", lock},
         {"sha256", sha256}, {NULL, NULL},

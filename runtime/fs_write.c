@@ -103,8 +103,25 @@ static int draft_open(struct draft *d, const struct fs_root *root, const char *p
     return 0;
 }
 
+// Put the draft in place of the file of that name; with `old`, take hold of that file.
+static int draft_rename(struct draft *d, int *old) {
+    if (old) {
+        *old = openat(d->folder, d->base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (renameat2(d->folder, d->temp, d->folder, d->base, RENAME_EXCHANGE) == 0) {
+            int exact = openat(d->folder, d->temp, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+            if (exact >= 0 && *old >= 0) close(*old);
+            if (exact >= 0) *old = exact;
+            return 0; // draft_close removes the old file, which has the temporary name now
+        }
+        if (errno != EINVAL && errno != ENOSYS && errno != ENOENT) return errno;
+    }
+    if (renameat(d->folder, d->temp, d->folder, d->base) != 0) return errno;
+    d->named = false;
+    return 0;
+}
+
 // Give the finished draft its name.
-static int draft_commit(struct draft *d) {
+static int draft_commit(struct draft *d, int *old) {
     if (fsync(d->fd) != 0 && errno != EINVAL && errno != EROFS) return errno;
     if (!d->named) {
         char link[64];
@@ -119,8 +136,8 @@ static int draft_commit(struct draft *d) {
         }
         if (!d->named) return EEXIST;
     }
-    if (renameat(d->folder, d->temp, d->folder, d->base) != 0) return errno;
-    d->named = false;
+    int error = draft_rename(d, old);
+    if (error) return error;
 done:;
     int folder = openat(d->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); // `folder` is O_PATH, which cannot sync
     if (folder >= 0) {
@@ -130,12 +147,26 @@ done:;
     return 0;
 }
 
-int fs_write(const struct fs_root *root, const char *path, const void *bytes, size_t size) {
+static int write_whole(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old) {
     struct draft d;
     int error = draft_open(&d, root, path);
     if (!error) error = write_all(d.fd, bytes, size);
-    if (!error) error = draft_commit(&d);
+    if (!error) error = draft_commit(&d, old);
     draft_close(&d);
+    return error;
+}
+
+int fs_write(const struct fs_root *root, const char *path, const void *bytes, size_t size) {
+    return write_whole(root, path, bytes, size, NULL);
+}
+
+int fs_replace(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old) {
+    *old = -1;
+    int error = write_whole(root, path, bytes, size, old);
+    if (error && *old >= 0) {
+        close(*old);
+        *old = -1;
+    }
     return error;
 }
 
@@ -154,7 +185,7 @@ int fs_copy(const struct fs_root *root, const char *from, const char *to) {
         if (n <= 0) break;
         error = write_all(d.fd, chunk, (size_t)n);
     }
-    if (!error) error = draft_commit(&d);
+    if (!error) error = draft_commit(&d, NULL);
     draft_close(&d);
     close(source);
     return error;
@@ -224,7 +255,7 @@ int fs_mkdir(const struct fs_root *root, const char *path, bool parents) {
         prefix[i] = 0;
         if (is_folder(root, prefix)) continue;
         int error = make_one(root, prefix);
-        if (error && !(error == EEXIST && is_folder(root, prefix))) return error;
+        if (error && !(error == EEXIST && is_folder(root, prefix))) return error == EEXIST && i < length ? ENOTDIR : error;
     }
     return 0;
 }
@@ -265,15 +296,20 @@ int fs_remove(const struct fs_root *root, const char *path, bool recursive) {
 }
 
 int fs_lock(const char *path, bool shared, int *error) {
-    int fd = fs_open(&fs_anywhere, path, O_RDWR | O_CREAT | O_NOCTTY | O_NONBLOCK, 0666, error);
-    if (fd < 0) return -1;
-    int result;
-    do result = flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
-    while (result != 0 && errno == EINTR);
-    if (result != 0) {
-        *error = errno == EWOULDBLOCK ? EAGAIN : errno;
+    for (int tries = 0; tries < 100; tries++) {
+        // A shared lock needs no right to write, and makes no file.
+        int flags = (shared ? O_RDONLY : O_RDWR | O_CREAT) | O_NOCTTY | O_NONBLOCK, result;
+        int fd = fs_open(&fs_anywhere, path, flags, 0666, error);
+        if (fd < 0) return -1;
+        do result = flock(fd, (shared ? LOCK_SH : LOCK_EX) | LOCK_NB);
+        while (result != 0 && errno == EINTR);
+        struct stat held, named;
+        if (result != 0) *error = errno == EWOULDBLOCK ? EAGAIN : errno;
+        else if (fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino && held.st_dev == named.st_dev) return fd;
         close(fd);
-        return -1;
+        if (result != 0) return -1;
+        // The holder before us removed the file between our open and our lock: the lock is on a file nobody can find.
     }
-    return fd;
+    *error = EAGAIN;
+    return -1;
 }

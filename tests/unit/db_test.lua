@@ -48,12 +48,14 @@ t.test("query gives rows and the order of the columns, rows iterates and closes"
     if row.i == 3 then break end
   end
   t.eq(sum, 5)
-  for _ in d:rows("select i from n") do break end
+  for row in d:rows("select i from n") do
+    if row.i == 1 then break end
+  end
   t.eq(d:exec("drop table n"), 0, "a loop that was left holds no lock")
   local err <const> = select(2, d:query("select * from n"))
   t.eq(err.code, "sql")
   t.match(err.message, "no such table: n")
-  t.raises(function() for _ in d:rows("selec 1") do break end end, "syntax error")
+  t.raises(function() d:rows("selec 1") end, "syntax error")
 end)
 
 t.test("prepared statements run many times and die with their database", function()
