@@ -3,16 +3,20 @@
 
 #include <lauxlib.h>
 
+int luaopen_rt_array(lua_State *L);
 int luaopen_rt_db(lua_State *L);
 int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_json(lua_State *L);
 int luaopen_rt_pyops(lua_State *L);
+int luaopen_rt_python(lua_State *L);
 
 const struct module_entry modules_table[] = {
+    {"rt.array", luaopen_rt_array},
     {"rt.db", luaopen_rt_db},
     {"rt.fs", luaopen_rt_fs},
     {"rt.json", luaopen_rt_json},
     {"rt.pyops", luaopen_rt_pyops},
+    {"rt.python", luaopen_rt_python},
     {NULL, NULL},
 };
 

@@ -101,8 +101,9 @@ bool array_compare(struct array *out, enum compare_op op, struct operand a, stru
 bool array_where(struct array *out, const struct array *condition, struct operand a, struct operand b, struct array_error *err);
 bool array_clip(struct array *out, const struct array *a, struct operand low, struct operand high, struct array_error *err);
 
-// Reductions over the axes whose bit is set (all: mask of every axis). Names: sum prod max min mean any all abs_max
-// sum_square count_nonzero; and argmax/argmin over one axis or (axis < 0 and flat) all.
+// Reductions over the axes whose bit is set in `axes`. Integers and bool sum to int64 and average to float64; narrow
+// floats are summed in float32 and rounded once. Names: sum prod max min abs_max sum_square mean var std any all
+// count_nonzero. array_arg_reduce works along one axis, or over the row-major order of all elements when `flat`.
 enum array_reduction {
     ARRAY_SUM,
     ARRAY_PROD,
@@ -121,6 +122,9 @@ enum array_reduction {
 enum array_reduction array_reduction_parse(const char *name);
 bool array_reduce(struct array *out, enum array_reduction op, const struct array *a, unsigned axes, bool keepdims,
                   struct array_error *err);
+// Variance, or standard deviation when `root`, dividing by the count less ddof.
+bool array_variance(struct array *out, const struct array *a, unsigned axes, bool keepdims, double ddof, bool root,
+                    struct array_error *err);
 bool array_arg_reduce(struct array *out, bool maximum, const struct array *a, int axis, bool flat, bool keepdims,
                       struct array_error *err);
 bool array_cumulative(struct array *out, enum reduce_op op, const struct array *a, int axis, struct array_error *err);
