@@ -1,0 +1,207 @@
+-- SPDX-License-Identifier: MIT
+-- References: a Python function over NumPy or PyTorch arrays that says what a kernel computes. `load` finds it, `run` calls
+-- it on numbers in float64, `trace` calls it on symbolic arrays and returns its expression graph.
+--
+-- Failures come back as nil, err with err = {code, message, file, line, ...}: the reference's own mistakes, functions this
+-- library does not have (code "reference-unsupported", which an external Python may still run), files that are not there.
+
+local array <const> = require "rt.array"
+local core <const> = require "reference.core"
+local objects <const> = require "reference.objects"
+local python <const> = require "python"
+local runtime <const> = require "python.runtime"
+local trace_module <const> = require "reference.trace"
+
+local M <const> = {}
+
+local Reference <const> = {}
+Reference.__index = Reference
+
+local cached_modules = nil
+
+-- The library modules a reference may import.
+local function library(name)
+  if not cached_modules then
+    local numpy <const> = require "reference.numpy"
+    cached_modules = require("reference.torch").modules()
+    cached_modules.numpy = numpy.module()
+    cached_modules["scipy.special"] = numpy.special_module()
+    cached_modules.scipy = runtime.module({ name = "scipy", attrs = { special = cached_modules["scipy.special"] } })
+  end
+  return cached_modules[name]
+end
+M.library = library
+
+-- "ref.py:fn" -> "ref.py", "fn".
+function M.split(text)
+  local path <const>, fn <const> = text:match("^(.*%.py):([%a_][%w_]*)$")
+  if path then return path, fn end
+  return text, nil
+end
+
+local function failure(err)
+  local code = err.code
+  if err.etype == "NotImplementedError" or err.etype == "ModuleNotFoundError" or err.etype == "ImportError" or code == "import-not-allowed" or code == "python-unsupported" then
+    code = "reference-unsupported"
+  elseif err.etype == "AttributeError" and (err.message or ""):find("^module '[%a%.]+'") then
+    code = "reference-unsupported"
+  end
+  err.code = code or "reference-failed"
+  return nil, err
+end
+
+-- Load a reference. opts: path, fn (nil: the only public function), source (text instead of the file), roots, read, step_limit.
+function M.load(opts)
+  local module <const>, diagnostics <const> = python.load({
+    path = opts.path, source = opts.source, filename = opts.filename, roots = opts.roots, read = opts.read, kind = "reference", modules = library, step_limit = opts.step_limit,
+  })
+  if not module then
+    local first <const> = diagnostics and (diagnostics[1] or diagnostics) or {}
+    return failure(first)
+  end
+  local functions <const> = python.functions(module)
+  local names <const> = {}
+  local chosen = nil
+  for _, fn in ipairs(functions) do
+    names[#names + 1] = fn.name
+    if fn.name == opts.fn then chosen = fn end
+  end
+  if opts.fn then
+    if not chosen then
+      return nil, { code = "no-such-function", file = opts.path, message = ("%s has no function '%s'%s"):format(opts.path, opts.fn,
+        #names > 0 and "; it has " .. table.concat(names, ", ") or "") }
+    end
+  else
+    local public <const> = {}
+    for _, fn in ipairs(functions) do
+      if not fn.name:find("^_") then public[#public + 1] = fn end
+    end
+    if #public == 0 then public[1] = functions[1] end
+    if #public == 0 then return nil, { code = "no-such-function", file = opts.path, message = ("%s defines no function to use as a reference"):format(opts.path) } end
+    if #public > 1 then
+      for _, fn in ipairs(public) do
+        if fn.name == "reference" or fn.name == "ref" then chosen = fn end
+      end
+      if not chosen then
+        return nil, { code = "ambiguous-function", file = opts.path, message = ("%s defines %s; say which one with %s:NAME"):format(opts.path, table.concat(names, ", "), opts.path) }
+      end
+    else
+      chosen = public[1]
+    end
+  end
+  return setmetatable({ path = opts.path, name = chosen.name, fn = chosen.value or chosen, params = chosen.params, node = chosen.node, module = module }, Reference)
+end
+
+-- The framework whose arrays the reference expects: torch if the module imports it, else numpy.
+function Reference:family()
+  if self.family_cache then return self.family_cache end
+  local source <const> = python.source(self.module) or ""
+  local torch <const> = ("\n" .. source):find("\n%s*import%s+torch") or ("\n" .. source):find("\n%s*from%s+torch")
+  local numpy <const> = ("\n" .. source):find("\n%s*import%s+numpy") or ("\n" .. source):find("\n%s*from%s+numpy")
+  local name = torch and "torch" or "numpy"
+  if torch and numpy then
+    -- Both: torch only if the function's own text mentions it.
+    local from <const>, to <const> = self.node and self.node.lineno or 1, self.node and self.node.end_lineno or math.huge
+    local line, uses_torch = 0, false
+    for text in (source .. "\n"):gmatch("([^\n]*)\n") do
+      line = line + 1
+      if line >= from and line <= to and (text:find("torch") or text:find("%f[%w]F%.") or text:find("%f[%w]nn%.")) then uses_torch = true end
+    end
+    name = uses_torch and "torch" or "numpy"
+  end
+  self.family_cache = require("reference." .. name).family
+  return self.family_cache
+end
+
+-- Pair a case's arguments with the reference's parameters: by name where all names are known, else by position.
+local function pair(self, args)
+  local known <const> = {}
+  for _, name in ipairs(self.params.names) do known[name] = true end
+  local by_name = true
+  for _, arg in ipairs(args) do by_name = by_name and (known[arg.name] or self.params.kwargs ~= nil) end
+  local positional <const>, keywords <const> = {}, {}
+  if by_name then
+    for _, arg in ipairs(args) do keywords[arg.name] = arg.python end
+  else
+    for i, arg in ipairs(args) do positional[i] = arg.python end
+  end
+  return positional, keywords
+end
+
+local function outputs_of(self, value)
+  if core.is_tensor(value) then return { value } end
+  if core.is_scalar(value) then
+    if type(value) == "table" then return { core.full({}, value, "float64", self:family()) } end
+    return { core.wrap(array.new(math.type(value) == "integer" and "int64" or type(value) == "boolean" and "bool" or "float64", {}, value), self:family()) }
+  end
+  local items <const> = objects.sequence(value)
+  if not items then return nil end
+  local out <const> = {}
+  for i, item in ipairs(items) do
+    local one <const> = outputs_of(self, item)
+    if not one or #one ~= 1 then return nil end
+    out[i] = one[1]
+  end
+  return #out > 0 and out or nil
+end
+
+local function call(self, args)
+  local positional <const>, keywords <const> = pair(self, args)
+  local value <const>, err <const> = python.call(self.fn, positional, keywords)
+  if value == nil then return failure(err) end
+  local outputs <const> = outputs_of(self, value)
+  if not outputs then
+    return nil, { code = "reference-result", file = self.path, line = self.node and self.node.lineno, message = ("%s returned %s; a reference returns an array or a tuple of arrays"):format(self.name, runtime.type_name(value)) }
+  end
+  return outputs
+end
+
+-- Run on numbers. args: list of {name, value = rt.array | number | string | boolean, dtype = declared dtype}.
+-- Returns a list of {array, declared}.
+function Reference:run(args)
+  local family <const> = self:family()
+  for _, arg in ipairs(args) do
+    if type(arg.value) == "userdata" then
+      local wide <const> = arg.value:cast(core.storage_dtype(arg.dtype or arg.value.dtype))
+      arg.python = core.wrap(wide:copy(), family, arg.dtype or arg.value.dtype)
+    else
+      arg.python = arg.value
+    end
+  end
+  local outputs <const>, err <const> = call(self, args)
+  if not outputs then return nil, err end
+  local list <const> = {}
+  for i, t in ipairs(outputs) do list[i] = { array = t.value:contiguous(), declared = t.declared } end
+  return list
+end
+
+-- Run on symbols. args: list of {name, kind = "tensor", shape, dtype} or {name, kind = "value", value}.
+-- Returns {trace, outputs = {tensors with nodes}}.
+function Reference:trace(args)
+  local family <const> = self:family()
+  local trace <const> = trace_module.new(function() return python.location and python.location() or nil end)
+  for _, arg in ipairs(args) do
+    if arg.kind == "tensor" then
+      arg.python = trace:input(arg.name, arg.shape, arg.dtype, family)
+    elseif type(arg.value) == "number" or type(arg.value) == "boolean" then
+      arg.python = trace:param(arg.name, arg.value)
+    else
+      arg.python = arg.value
+    end
+  end
+  core.trace = trace
+  local ok <const>, outputs <const>, err <const> = pcall(call, self, args)
+  core.trace = nil
+  if not ok then error(outputs, 0) end
+  if not outputs then return nil, err end
+  for i, t in ipairs(outputs) do
+    if not t.node then
+      core.trace = trace
+      outputs[i] = core.symbolic(core.node_of(t), family, t.declared)
+      core.trace = nil
+    end
+  end
+  return { trace = trace, outputs = outputs }
+end
+
+return M
