@@ -13,7 +13,7 @@ params.helpers = helpers
 
 local option_keys <const> = {
   default = true, optional = true, positional = true, short = true, metavar = true, min = true, max = true, task = true, hidden = true,
-  doc = true, exists = true, only = true,
+  doc = true, output = true,
 }
 
 local function make(kind, name, doc, options, extra)
@@ -28,7 +28,7 @@ local function make(kind, name, doc, options, extra)
   return p
 end
 
--- A file or folder. Relative names are taken from the folder the command was given in. Options: exists ("file", "dir").
+-- A file or folder. Relative names are taken from the folder the command was given in. Options: output (it is written).
 function helpers.path(name, doc, options) return make("path", name, doc, options) end
 function helpers.text(name, doc, options) return make("text", name, doc, options) end
 -- Options: min, max.

@@ -1,0 +1,9 @@
+-- SPDX-License-Identifier: MIT
+-- nkiln agents: every agent found, with path, trust, what it shadows and every problem.
+
+local listing <const> = require "listing"
+
+return {
+  params = {},
+  run = function(host) return listing.show(host, "agents") end,
+}
