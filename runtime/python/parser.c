@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+// The parser's entry point and the services its rules share.
+#include <stdio.h>
+#include <string.h>
+
+#include "python/parser_internal.h"
+#include "python/source.h"
+
+void *py_parser_alloc(struct py_parser *p, size_t size) {
+    void *block = py_arena_alloc(&p->tree->arena, size);
+    if (!block) py_fail_memory(&p->failure);
+    return block;
+}
+
+void *py_node_alloc(struct py_parser *p, enum py_kind kind) {
+    size_t size = py_node_info[kind].size;
+    struct py_node *node = py_parser_alloc(p, size);
+    memset(node, 0, size);
+    node->kind = (uint8_t)kind;
+    return node;
+}
+
+void *py_node_from(struct py_parser *p, enum py_kind kind, struct py_start start) {
+    struct py_node *node = py_node_alloc(p, kind);
+    node->lineno = start.lineno;
+    node->col = start.col;
+    node->end_lineno = p->end_lineno;
+    node->end_col = p->end_col;
+    return node;
+}
+
+void py_push_slow(struct py_parser *p, void *item) {
+    uint32_t capacity = p->stack_capacity ? p->stack_capacity * 2 : 256;
+    void **stack = py_block_resize(&p->tree->arena, p->stack, p->stack_capacity * sizeof *stack, capacity * sizeof *stack);
+    if (!stack) py_fail_memory(&p->failure);
+    p->stack = stack;
+    p->stack_capacity = capacity;
+    p->stack[p->top++] = item;
+}
+
+struct py_list *py_take_list(struct py_parser *p, uint32_t from) {
+    uint32_t count = p->top - from;
+    struct py_list *list = py_parser_alloc(p, sizeof *list + count * sizeof *list->items);
+    list->count = count;
+    if (count) memcpy(list->items, p->stack + from, count * sizeof *list->items);
+    p->top = from;
+    return list;
+}
+
+void py_fill(struct py_parser *p) {
+    if (p->fill == p->capacity) {
+        uint32_t capacity = p->capacity ? p->capacity * 2 : 64;
+        struct py_token *tokens =
+            py_block_resize(&p->tree->arena, p->tokens, p->capacity * sizeof *tokens, capacity * sizeof *tokens);
+        if (!tokens) py_fail_memory(&p->failure);
+        p->tokens = tokens;
+        p->capacity = capacity;
+    }
+    p->failure.from_lexer = true;
+    py_lexer_next(&p->lexer, &p->tokens[p->fill]);
+    p->failure.from_lexer = false;
+    p->fill++;
+}
+
+struct py_token *py_peek(struct py_parser *p, uint32_t ahead) {
+    while (p->pos + ahead >= p->fill) {
+        if (p->tokens[p->fill - 1].kind == PY_T_ENDMARKER) return &p->tokens[p->fill - 1];
+        py_fill(p);
+    }
+    return &p->tokens[p->pos + ahead];
+}
+
+void py_forget_tokens(struct py_parser *p) {
+    if (p->pos < 2) return;
+    uint32_t drop = p->pos - 1;
+    memmove(p->tokens, p->tokens + drop, (p->fill - drop) * sizeof *p->tokens);
+    p->pos -= drop;
+    p->fill -= drop;
+    p->dropped += drop;
+}
+
+void py_invalid(struct py_parser *p) {
+    const struct py_token *token = py_current(p);
+    p->generic = true;
+    p->stopped = *token;
+    p->stopped_at = p->dropped + p->pos;
+    if (token->kind == PY_T_INDENT || token->kind == PY_T_DEDENT) {
+        py_fail(&p->failure, PY_INDENTATION_ERROR, py_range_of_token(token),
+                token->kind == PY_T_INDENT ? "unexpected indent" : "unexpected unindent");
+    }
+    py_error_at(p, py_range_of_token(token), "invalid syntax");
+}
+
+// The furthest token that either pass has looked at.
+static const struct py_token *furthest(struct py_parser *p) {
+    return p->stopped_at > p->dropped + p->pos ? &p->stopped : py_current(p);
+}
+
+void py_invalid_late(struct py_parser *p, const char *message) {
+    py_error_at(p, py_range_of_token(furthest(p)), "%s", message);
+}
+
+void py_indentation_late(struct py_parser *p, const char *format, ...) {
+    char message[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    py_fail(&p->failure, PY_INDENTATION_ERROR, py_range_of_token(furthest(p)), "%s", message);
+}
+
+void py_expect(struct py_parser *p, int kind) {
+    if (py_kind_now(p) != kind) py_invalid(p);
+    py_advance(p);
+}
+
+void py_expect_forced(struct py_parser *p, int kind, const char *spelling) {
+    if (py_kind_now(p) != kind) py_error_at(p, py_range_of_token(py_current(p)), "expected '%s'", spelling);
+    py_advance(p);
+}
+
+void py_enter(struct py_parser *p, uint32_t weight) {
+    p->depth += weight;
+    if (p->depth > PY_MAX_DEPTH) {
+        py_error_at(p, py_range_of_token(py_current(p)), "too deeply nested: maximum recursion depth exceeded");
+    }
+}
+
+bool py_try(struct py_parser *p, py_parse_fn parse, struct py_node **result) {
+    jmp_buf *outer = p->failure.jump, here;
+    const uint32_t pos = p->pos, top = p->top, depth = p->depth, end_lineno = p->end_lineno, end_col = p->end_col;
+    const bool diagnose = p->diagnose;
+    const struct py_token stopped = p->stopped;
+    const uint64_t stopped_at = p->stopped_at;
+    p->failure.jump = &here;
+    p->diagnose = false;
+    bool done = false;
+    if (setjmp(here) == 0) {
+        *result = parse(p);
+        done = true;
+    }
+    p->failure.jump = outer;
+    p->diagnose = diagnose;
+    p->depth = depth;
+    if (done) return true;
+    if (!p->generic) longjmp(*outer, 1); // the lexer's error, or one that the first pass would have raised
+    p->generic = false;
+    p->stopped = stopped;
+    p->stopped_at = stopped_at;
+    p->pos = pos;
+    p->top = top;
+    p->end_lineno = end_lineno;
+    p->end_col = end_col;
+    return false;
+}
+
+static void parse_module(struct py_parser *p) {
+    p->pos = p->fill = p->top = p->depth = 0;
+    p->dropped = 0;
+    p->end_lineno = 1;
+    p->end_col = 0;
+    p->generic = false;
+    py_lexer_init(&p->lexer, p->tree->source, p->tree->source_size, &p->names, &p->failure);
+    py_fill(p);
+    while (py_kind_now(p) == PY_T_NEWLINE) py_advance(p);
+    while (py_kind_now(p) != PY_T_ENDMARKER) py_parse_statement(p);
+    struct py_Module *module = py_node_alloc(p, PY_Module);
+    module->body = py_take_list(p, 0);
+    p->tree->module = module;
+}
+
+// The rest of the source may hold an error of the lexer, which CPython then prefers; so do we. `line` is where the
+// parser stopped.
+static void look_for_lexer_error(struct py_parser *p, uint32_t line) {
+    struct py_failure found = p->failure;
+    jmp_buf here;
+    p->failure.jump = &here;
+    struct py_token token = {0};
+    if (setjmp(here) == 0) {
+        while (token.kind != PY_T_ENDMARKER) {
+            token.kind = PY_T_NAME;
+            py_lexer_next(&p->lexer, &token);
+        }
+        p->failure = found;
+        return;
+    }
+    bool end_of_file = p->failure.status == PY_SYNTAX && p->lexer.level > 0 && p->lexer.cur == p->lexer.end &&
+                       strstr(p->failure.message, "was never closed");
+    if (p->failure.status == PY_SYNTAX && (!end_of_file || line > p->lexer.brackets[p->lexer.level - 1].lineno)) return;
+    p->failure = found;
+}
+
+static enum py_status run(struct py_parser *p, const char *source, size_t size) {
+    jmp_buf here;
+    p->failure.jump = &here;
+    if (setjmp(here) == 0) {
+        py_source_prepare(p->tree, source, size, &p->failure);
+        if (!py_names_init(&p->names, &p->tree->arena)) return PY_MEMORY;
+        parse_module(p);
+        return PY_OK;
+    }
+    if (p->failure.status == PY_MEMORY) return PY_MEMORY;
+    if (p->generic) {
+        struct py_failure plain = p->failure;
+        if (setjmp(here) == 0) {
+            p->diagnose = true;
+            parse_module(p);
+            p->failure = plain; // the passes disagree; the first one decides
+        } else if (p->failure.status == PY_MEMORY) {
+            return PY_MEMORY;
+        } else if (p->generic) {
+            p->failure = plain;
+        }
+    }
+    if (p->tokens && p->fill > 0 && !p->failure.from_lexer) {
+        look_for_lexer_error(p, p->tokens[p->fill - 1].lineno);
+    }
+    return PY_SYNTAX;
+}
+
+enum py_status py_parse(struct py_tree *tree, const char *source, size_t size, size_t memory_limit) {
+    memset(tree, 0, sizeof *tree);
+    tree->arena.limit = memory_limit;
+    struct py_parser *p = py_block_resize(&tree->arena, NULL, 0, sizeof *p);
+    if (!p) return PY_MEMORY;
+    memset(p, 0, sizeof *p);
+    p->tree = tree;
+    enum py_status status = run(p, source, size);
+    if (status == PY_SYNTAX) py_failure_finish(&p->failure, tree);
+    tree->names = p->names.by_id;
+    tree->name_count = p->names.count;
+    struct py_arena *arena = &tree->arena;
+    if (p->tokens) py_block_resize(arena, p->tokens, p->capacity * sizeof *p->tokens, 0);
+    if (p->stack) py_block_resize(arena, p->stack, p->stack_capacity * sizeof *p->stack, 0);
+    py_block_resize(arena, p, sizeof *p, 0);
+    return status;
+}
+
+void py_tree_free(struct py_tree *tree) {
+    py_arena_free(&tree->arena);
+    memset(tree, 0, sizeof *tree);
+}
