@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// instr_dma.c: dma_copy, dma_transpose, dma_compute. Both sides are walked in the order of their access patterns, so
+// shapes may differ while the number of elements is the same. Types are converted through float32.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "array/convert.h"
+#include "nki/exec.h"
+
+static bool is_dma_bits(const struct nki_view *a, const struct nki_view *b) { return a->dtype == b->dtype; }
+
+// One side of a transfer as byte address plus a list of (count, stride): all dimensions, partitions first.
+struct side {
+    uint8_t *base;
+    enum dtype type;
+    int n;
+    int64_t count[NKI_MAX_DIMS + 3], stride[NKI_MAX_DIMS + 3];
+    struct nki_lane lane;
+};
+
+static bool open_side(struct nki_machine *m, struct side *s, const struct nki_view *v, bool write) {
+    if (!nki_lane_open(m, &s->lane, v, write)) return false;
+    s->base = s->lane.base;
+    s->type = s->lane.type;
+    s->n = 0;
+    if (s->lane.parts > 1 || s->lane.n == 0) {
+        s->count[s->n] = s->lane.parts;
+        s->stride[s->n++] = s->lane.pitch;
+    }
+    for (int d = 0; d < s->lane.n; d++) {
+        int k = s->n - 1;
+        if (k >= 0 && s->stride[k] == s->lane.count[d] * s->lane.stride[d]) {
+            s->count[k] *= s->lane.count[d];
+            s->stride[k] = s->lane.stride[d];
+        } else {
+            s->count[s->n] = s->lane.count[d];
+            s->stride[s->n++] = s->lane.stride[d];
+        }
+    }
+    return true;
+}
+
+static int64_t gcd(int64_t a, int64_t b) {
+    while (b) {
+        int64_t t = a % b;
+        a = b;
+        b = t;
+    }
+    return a;
+}
+
+// Split `s` into outer dimensions and one inner run of `run` elements, which divides its innermost count.
+static void split(struct side *s, int64_t run) {
+    int k = s->n - 1;
+    if (s->count[k] == run) return;
+    int64_t inner = s->stride[k];
+    s->count[k] /= run;
+    s->stride[k] = inner * run;
+    s->count[s->n] = run;
+    s->stride[s->n++] = inner;
+}
+
+static void move_run(int64_t n, const struct side *dst, uint8_t *to, const struct side *src, const uint8_t *from, bool bits) {
+    ptrdiff_t ds = (ptrdiff_t)dst->stride[dst->n - 1], ss = (ptrdiff_t)src->stride[src->n - 1];
+    size_t size = dtype_size(dst->type);
+    if (bits) {
+        if (ds == (ptrdiff_t)size && ss == (ptrdiff_t)size) memmove(to, from, (size_t)n * size);
+        else copy_strided((size_t)n, size, to, ds, from, ss);
+    } else if (dst->type == DTYPE_FLOAT64 || src->type == DTYPE_FLOAT64) {
+        double row[256];
+        for (int64_t i = 0; i < n; i += 256) {
+            int64_t k = n - i < 256 ? n - i : 256;
+            gather_f64((size_t)k, row, src->type, from + i * ss, ss);
+            chip_scatter_f64((size_t)k, dst->type, to + i * ds, ds, row);
+        }
+    } else {
+        float row[256];
+        for (int64_t i = 0; i < n; i += 256) {
+            int64_t k = n - i < 256 ? n - i : 256;
+            gather_f32((size_t)k, row, src->type, from + i * ss, ss);
+            chip_scatter_f32((size_t)k, dst->type, to + i * ds, ds, row);
+        }
+    }
+}
+
+// Move all elements of src to dst in pattern order.
+static bool transfer(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src) {
+    struct side d, s;
+    if (!open_side(m, &s, src, false)) return false;
+    if (nki_overlap(dst, src)) {
+        if (!nki_lane_detach(m, &s.lane)) return false;
+        s.base = s.lane.base;
+        s.n = 1;
+        s.count[0] = s.lane.parts * s.lane.free;
+        s.stride[0] = (int64_t)dtype_size(s.type);
+    }
+    if (!open_side(m, &d, dst, true)) return false;
+    bool bits = is_dma_bits(dst, src);
+    // Equal inner runs on both sides: cut both to their common divisor.
+    int64_t run = gcd(d.count[d.n - 1], s.count[s.n - 1]);
+    split(&d, run);
+    split(&s, run);
+    int64_t di[NKI_MAX_DIMS + 3] = {0}, si[NKI_MAX_DIMS + 3] = {0};
+    int64_t total = nki_view_size(dst) / run;
+    uint8_t *to = d.base, *from = s.base;
+    for (int64_t k = 0; k < total; k++) {
+        move_run(run, &d, to, &s, from, bits);
+        for (int q = d.n - 2; q >= 0; q--) {
+            to += d.stride[q];
+            if (++di[q] < d.count[q]) break;
+            to -= d.stride[q] * d.count[q];
+            di[q] = 0;
+        }
+        for (int q = s.n - 2; q >= 0; q--) {
+            from += s.stride[q];
+            if (++si[q] < s.count[q]) break;
+            from -= s.stride[q] * s.count[q];
+            si[q] = 0;
+        }
+    }
+    nki_lane_close(m, &s.lane, false);
+    return nki_lane_close(m, &d.lane, true);
+}
+
+// The index values of an indirect view, in order.
+static int64_t *read_index(struct nki_machine *m, const struct nki_view *v, int64_t count) {
+    struct nki_storage *st = v->index_st;
+    int64_t *list = malloc((size_t)(count ? count : 1) * sizeof *list);
+    if (!list) {
+        nki_fail_memory(m, false);
+        return NULL;
+    }
+    if (!nki_machine_back(m, st)) {
+        free(list);
+        return NULL;
+    }
+    size_t size = nki_dtype_size(v->index_dtype);
+    for (int64_t i = 0; i < count; i++) { // down the partitions, then the next column
+        int64_t p = i % v->index_count, c = i / v->index_count;
+        const uint8_t *at = st->data + (size_t)(v->index_part + p) * st->pitch + (size_t)(v->index_offset + c * v->index_col_stride) * size;
+        list[i] = dtype_load_int(nki_dtypes[v->index_dtype].raw, at);
+    }
+    return list;
+}
+
+static bool fail_oob(struct nki_machine *m, const char *name, const struct nki_view *v, int64_t index) {
+    nki_fail(&m->err, "out-of-bounds", "run-time index %" PRId64 " of %s is outside 0..%" PRId64, index, name, v->indirect_size - 1);
+    nki_error_view(&m->err, name, v);
+    nki_error_want(&m->err, "an index from 0 to %" PRId64, v->indirect_size - 1);
+    nki_error_got(&m->err, "%" PRId64, index);
+    nki_error_limit(&m->err, v->indirect_size);
+    return false;
+}
+
+// Row i of a view in HBM that a vector of indices selects.
+static void indirect_row(struct nki_view *row, const struct nki_view *v, int64_t index) {
+    *row = *v;
+    row->indirect = NKI_DIRECT;
+    row->index_st = NULL;
+    row->offset += index * v->indirect_step;
+    row->shape[0] = 1;
+}
+
+static bool index_ready(struct nki_machine *m, const char *name, const struct nki_view *v) {
+    if (!v->index_st) return true;
+    struct nki_view index;
+    nki_view_of(&index, v->index_st);
+    index.part = v->index_part;
+    index.offset = v->index_offset;
+    index.ndim = 2;
+    index.shape[0] = v->index_count;
+    index.shape[1] = v->index_cols;
+    index.stride[1] = v->index_col_stride;
+    struct nki_use u = {.name = name, .view = &index};
+    return nki_check_initialised(m, &u, 1);
+}
+
+// Execute a transfer with a run-time index on one or both sides.
+static bool transfer_indirect(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, enum nki_oob oob) {
+    struct nki_view d = *dst, s = *src;
+    struct nki_view *both[2] = {&d, &s};
+    for (int i = 0; i < 2; i++) {
+        if (both[i]->indirect != NKI_SCALAR_OFFSET) continue;
+        int64_t value = both[i]->index_value;
+        if (both[i]->index_st) {
+            int64_t *list = read_index(m, both[i], 1);
+            if (!list) return false;
+            value = list[0];
+            free(list);
+        }
+        struct nki_view fixed;
+        if (!nki_view_resolve(&fixed, both[i], value, &m->err)) {
+            if (oob == NKI_OOB_ERROR) return false;
+            m->err.raised = false;
+            return true;
+        }
+        *both[i] = fixed;
+    }
+    if (!d.indirect && !s.indirect) return transfer(m, &d, &s);
+    const struct nki_view *v = d.indirect ? &d : &s;
+    int64_t rows = v->shape[0];
+    if ((d.indirect && s.indirect) || (d.indirect ? s.shape[0] : d.shape[0]) != rows) {
+        nki_fail(&m->err, "shape-mismatch", "a gather or scatter needs a row on the other side for each index");
+        nki_error_view(&m->err, "dst", dst);
+        nki_error_view(&m->err, "src", src);
+        nki_error_want(&m->err, "%" PRId64 " rows", rows);
+        return false;
+    }
+    int64_t *list = read_index(m, v, rows);
+    bool ok = list != NULL;
+    for (int64_t i = 0; ok && i < rows; i++) {
+        if (list[i] < 0 || list[i] >= v->indirect_size) {
+            if (oob == NKI_OOB_SKIP) continue;
+            ok = fail_oob(m, d.indirect ? "dst" : "src", v, list[i]);
+            break;
+        }
+        struct nki_view a = d, b = s;
+        indirect_row(d.indirect ? &a : &b, v, list[i]);
+        if (!nki_view_slice(d.indirect ? &b : &a, d.indirect ? &s : &d, 0, i, i + 1, 1, &m->err)) ok = false;
+        else ok = transfer(m, &a, &b);
+    }
+    free(list);
+    return ok;
+}
+
+static bool check_dma(struct nki_machine *m, const struct nki_use *u, int count, const struct nki_dma_options *o, int *engine) {
+    for (int i = 0; i < count; i++) {
+        if (u[i].view->st->buffer == NKI_PSUM && !m->target.psum_dma) {
+            nki_fail(&m->err, "psum-dma", "%s is in PSUM, which DMA does not reach", u[i].name);
+            nki_error_view(&m->err, u[i].name, u[i].view);
+            nki_error_want(&m->err, "SBUF or HBM");
+            nki_error_got(&m->err, "psum");
+            return false;
+        }
+    }
+    if (!nki_check(m, u, count)) return false;
+    *engine = NKI_ENGINE_DMA;
+    if (o->dge == NKI_DGE_HWDGE) {
+        if (!m->target.hwdge) return nki_need_generation(m, 3);
+        for (int i = 0; i < count; i++) {
+            if (u[i].view->indirect != NKI_VECTOR_OFFSET) continue;
+            nki_fail(&m->err, "indirect-view", "hardware DGE cannot gather or scatter");
+            nki_error_view(&m->err, u[i].name, u[i].view);
+            nki_error_want(&m->err, "dge_mode unknown or swdge");
+            return false;
+        }
+    }
+    if (o->engine != NKI_ENGINE_UNKNOWN) {
+        bool good = o->dge == NKI_DGE_HWDGE && (o->engine == NKI_ENGINE_SYNC || o->engine == NKI_ENGINE_SCALAR);
+        if (!good) {
+            nki_fail(&m->err, "engine-unsupported", "engine= chooses who triggers hardware DGE: sync or scalar, with dge_mode=hwdge");
+            nki_error_value(&m->err, "engine", "nisa.engine.%s", nki_engine_names[o->engine]);
+            nki_error_want(&m->err, "engine.sync or engine.scalar with dge_mode.hwdge");
+            nki_error_got(&m->err, "%s", nki_engine_names[o->engine]);
+            return false;
+        }
+    }
+    for (int i = 0; i < count; i++)
+        if (u[i].view->indirect && !index_ready(m, u[i].view->indirect == NKI_VECTOR_OFFSET ? "vector_offset" : "scalar_offset", u[i].view))
+            return false;
+    return true;
+}
+
+static void note_dma(struct nki_machine *m, struct nki_instruction *r, const struct nki_view *dst, const struct nki_view *src,
+                     const struct nki_dma_options *o) {
+    uint64_t elements = (uint64_t)nki_view_size(dst);
+    uint64_t db = elements * nki_dtype_size(dst->dtype), sb = elements * nki_dtype_size(src->dtype);
+    r->elements = elements > UINT32_MAX ? UINT32_MAX : (uint32_t)elements;
+    r->bytes = db > sb ? db : sb;
+    r->dge = (uint8_t)(o->dge != NKI_DGE_UNKNOWN ? o->dge
+                       : dst->indirect == NKI_VECTOR_OFFSET || src->indirect == NKI_VECTOR_OFFSET ? NKI_DGE_SWDGE
+                       : dst->indirect || src->indirect                                           ? NKI_DGE_HWDGE
+                                                                                                  : NKI_DGE_NONE);
+    uint32_t a = r->region[0].run, b = r->region[1].run;
+    r->descriptor = a < b ? a : b;
+    if (dst->dtype != src->dtype) r->flags |= NKI_FLAG_CAST;
+    if (o->engine) r->flags |= NKI_FLAG_ENGINE_GIVEN;
+    m->record.totals.dma_bytes += r->bytes;
+    m->record.totals.dma_count++;
+}
+
+bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const struct nki_dma_options *o) {
+    nki_begin(m, NKI_I_DMA_COPY);
+    struct nki_use u[2] = {{.name = "dst", .view = dst, .write = true}, {.name = "src", .view = src}};
+    int engine;
+    if (!check_dma(m, u, 2, o, &engine)) return false;
+    if (nki_view_size(dst) != nki_view_size(src)) {
+        nki_fail(&m->err, "shape-mismatch", "dst holds %" PRId64 " elements, src %" PRId64, nki_view_size(dst), nki_view_size(src));
+        nki_error_view(&m->err, "dst", dst);
+        nki_error_view(&m->err, "src", src);
+        nki_error_want(&m->err, "%" PRId64 " elements", nki_view_size(src));
+        nki_error_got(&m->err, "%" PRId64, nki_view_size(dst));
+        return false;
+    }
+    if (dst->dtype != src->dtype && (nki_dtypes[dst->dtype].bits_only || nki_dtypes[src->dtype].bits_only))
+        return nki_need_same_dtype(m, &u[0], &u[1]);
+    if (o->dge == NKI_DGE_HWDGE && dst->dtype != src->dtype) {
+        nki_fail(&m->err, "hwdge-dtype", "hardware DGE moves bytes and cannot convert %s to %s", nki_dtypes[src->dtype].name,
+                 nki_dtypes[dst->dtype].name);
+        m->err.doc = "nki-dge";
+        nki_error_view(&m->err, "dst", dst);
+        nki_error_view(&m->err, "src", src);
+        nki_error_want(&m->err, "%s", nki_dtypes[src->dtype].name);
+        nki_error_got(&m->err, "%s", nki_dtypes[dst->dtype].name);
+        return false;
+    }
+    if (!nki_check_initialised(m, u, 2)) return false;
+    struct nki_effect e = {.moves = true};
+    struct nki_instruction *r = nki_commit(m, engine, u, 2, &e);
+    if (!r) return false;
+    note_dma(m, r, dst, src, o);
+    if (!m->execute) return true;
+    if (dst->indirect || src->indirect) return transfer_indirect(m, dst, src, o->oob);
+    return transfer(m, dst, src);
+}
