@@ -5,6 +5,8 @@
 #   make test       install what the tests need, run everything; last line "N passed, N failed"
 #   make bench      ratios against peers, measured in one run
 #   make install    PREFIX=/usr/local DESTDIR=
+#   make deps       install the packages needed to build and run (vendor/packages.txt)
+#   make lint       luacheck            make fuzz   libFuzzer on every parser, FUZZ_SECONDS=10 each
 #   SAN=1           AddressSanitizer + UndefinedBehaviorSanitizer build under build/asan
 
 include vendor/config.mk
@@ -14,7 +16,8 @@ BUILD := $(if $(SAN),build/asan,build)
 OBJ := $(BUILD)/obj
 
 CFLAGS ?= -O2 -g
-WARN := -Wall -Wextra -Werror
+WERROR ?= -Werror
+WARN := -Wall -Wextra $(WERROR)
 BASE := -std=c17 -D_GNU_SOURCE -ffp-contract=off -fno-strict-aliasing -Iruntime -I$(BUILD) $(WARN)
 ifdef SAN
 BASE += -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
@@ -42,6 +45,7 @@ $(BUILD)/nkiln-lua: $(OBJ)/tests/host.o $(OBJECTS) $(OBJ)/embed.o
 	$(CC) $(LDSAN) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
 $(OBJ)/%.o: %.c Makefile vendor/config.mk
+	$(if $(HAVE_LIBS),,$(error Lua 5.4 or SQLite development files are missing here. "make deps" installs them))
 	@mkdir -p $(@D)
 	$(CC) $(BASE) $(CFLAGS) $(EXTRA_$*) $(INCLUDES) -MMD -MP -c -o $@ $<
 
@@ -56,7 +60,47 @@ $(OBJ)/embed.o: $(BUILD)/embed.c
 
 -include $(shell find $(OBJ) -name '*.d' 2>/dev/null)
 
+# Packages first; then make again, because vendor/config.mk is read when make starts.
+deps:
+	@sh vendor/install.sh build run
+
+test:
+	@sh vendor/install.sh build run test
+	@MAKE="$(MAKE)" SAN="$(SAN)" bash tests/all.sh
+
+# Every C file through the compiler, nothing kept: for warnings of a second compiler.
+SYNTAX := $(patsubst %.c,syntax/%,$(SOURCES) runtime/main.c tests/host.c)
+syntax: $(SYNTAX)
+$(SYNTAX): syntax/%: %.c
+	$(CC) $(BASE) $(EXTRA_$*) $(INCLUDES) -fsyntax-only $<
+
+lint:
+	luacheck -q prelude skills agents tests
+
+# A fuzz target names the sources it is built from in a line "// sources: FILES" (bindings, *_lua.c, are left out).
+FUZZ_SECONDS ?= 10
+FUZZERS := $(patsubst tests/fuzz/%_fuzz.c,build/fuzz/%,$(wildcard tests/fuzz/*_fuzz.c))
+fuzz_sources = $(filter-out %_lua.c,$(wildcard $(shell sed -n 's|^// sources: ||p' $(1))))
+
+build/fuzz/%: tests/fuzz/%_fuzz.c $(wildcard runtime/*.[ch] runtime/*/*.[ch])
+	@mkdir -p $(@D)
+	clang -std=c17 -D_GNU_SOURCE -g -O1 $(WARN) -ffp-contract=off -fno-strict-aliasing -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=undefined -Iruntime -o $@ $< $(call fuzz_sources,$<) -lm
+
+fuzz: $(FUZZERS)
+	@set -e; for f in $(FUZZERS); do echo "fuzz $$f: $(FUZZ_SECONDS) s"; mkdir -p $$f.corpus; \
+	  seeds=tests/fuzz/$$(basename $$f).corpus; [ -d $$seeds ] || seeds=; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=0 -artifact_prefix=$$f. $$f.corpus $$seeds; done
+
+SHARE := $(DESTDIR)$(PREFIX)/share/nkiln
+install: $(BUILD)/nkiln
+	install -d $(DESTDIR)$(PREFIX)/bin $(SHARE)
+	install -m 755 $(BUILD)/nkiln $(DESTDIR)$(PREFIX)/bin/nkiln
+	for d in prelude skills agents; do [ ! -d $$d ] || { rm -rf $(SHARE)/$$d && cp -R $$d $(SHARE)/; }; done
+	find $(SHARE) -type d -exec chmod 755 {} + && find $(SHARE) -type f -exec chmod 644 {} +
+	install -m 644 LICENSE vendor/NOTICE $(SHARE)/
+
 clean:
 	rm -rf build
 
-.PHONY: all clean
+.PHONY: all clean deps test lint syntax $(SYNTAX) fuzz install

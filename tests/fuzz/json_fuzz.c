@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+// sources: runtime/json.c
 // json_fuzz.c: libFuzzer target. Whatever the reader accepts, the writer reproduces: read, write, read again, write
 // again, and both texts must be equal. Rejected text must carry a message and a position inside the text.
 #include "json.h"
