@@ -7,16 +7,28 @@ int luaopen_rt_array(lua_State *L);
 int luaopen_rt_db(lua_State *L);
 int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_json(lua_State *L);
+int luaopen_rt_pack(lua_State *L);
+int luaopen_rt_proc(lua_State *L);
 int luaopen_rt_pyops(lua_State *L);
 int luaopen_rt_python(lua_State *L);
+int luaopen_rt_task(lua_State *L);
+int luaopen_rt_term(lua_State *L);
+int luaopen_rt_vm(lua_State *L);
+int luaopen_rt_worker(lua_State *L);
 
 const struct module_entry modules_table[] = {
     {"rt.array", luaopen_rt_array},
     {"rt.db", luaopen_rt_db},
     {"rt.fs", luaopen_rt_fs},
     {"rt.json", luaopen_rt_json},
+    {"rt.pack", luaopen_rt_pack},
+    {"rt.proc", luaopen_rt_proc},
     {"rt.pyops", luaopen_rt_pyops},
     {"rt.python", luaopen_rt_python},
+    {"rt.task", luaopen_rt_task},
+    {"rt.term", luaopen_rt_term},
+    {"rt.vm", luaopen_rt_vm},
+    {"rt.worker", luaopen_rt_worker},
     {NULL, NULL},
 };
 

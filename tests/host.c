@@ -10,6 +10,7 @@
 
 #include "modules.h"
 #include "run.h"
+#include "worker.h"
 
 static int traceback(lua_State *L) {
     if (lua_type(L, 1) != LUA_TSTRING) return 1;
@@ -18,6 +19,7 @@ static int traceback(lua_State *L) {
 }
 
 int main(int argc, char **argv) {
+    if (argc == 2 && strcmp(argv[1], WORKER_ARGUMENT) == 0) return worker_main(); // tests start workers from here
     if (argc < 2) {
         fprintf(stderr, "usage: nkiln-lua SCRIPT.lua [ARGS]\n");
         return 2;

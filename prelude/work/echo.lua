@@ -1,0 +1,11 @@
+-- SPDX-License-Identifier: MIT
+-- The smallest job: what it gets, it returns. Tests of the worker use its other ways to end.
+
+local echo <const> = {}
+
+function echo.run(request, ctx)
+  for i = 1, request.steps or 1 do ctx.progress { i = i } end
+  return { echo = request }
+end
+
+return echo
