@@ -456,5 +456,6 @@ int luaopen_rt_array(lua_State *L) {
 
     luaL_newlib(L, functions);
     array_lua_open_operations(L);
+    array_lua_open_files(L);
     return 1;
 }
