@@ -95,10 +95,9 @@ function agentrun.resume(host, id, common)
     local decl <const>, holder <const> = catalogue.instance(entry)
     if not decl then return nil, holder end
     found = decl
-    local real <const>, close <const>, set <const> = require("invoke").context(host, entry, decl, stored.args or {}, {})
+    local real <const>, close <const>, set <const> = require("invoke").context(host, entry, decl, stored.args or {}, { holder = holder })
     closer, bind.set = close, set
     setmetatable(public, { __index = real })
-    holder.ctx = real
     return decl
   end, full, given)
   if closer then closer() end

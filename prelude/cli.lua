@@ -70,10 +70,18 @@ local function split(words)
   return name, rest, before
 end
 
-local function wants_json(words)
+-- Is a flag of every command among the words? What follows "--", or the script of `run`, is not ours.
+local function has_flag(words, flag)
+  local plain = 0
+  local command
   for _, word in ipairs(words) do
     if word == "--" then return false end
-    if word == "--json" then return true end
+    if word == flag then return true end
+    if not word:find("^%-") then
+      plain = plain + 1
+      command = command or word
+      if command == "run" and plain == 2 then return false end
+    end
   end
   return false
 end
@@ -194,7 +202,8 @@ end
 -- The whole program. Returns the exit status.
 function cli.main(words, host)
   host = host or require("host").new()
-  host.set_json(wants_json(words))
+  host.set_json(has_flag(words, "--json"))
+  host.trust_all = host.trust_all or has_flag(words, "--trust")
   local ok, status, err = xpcall(dispatch, host.traceback, host, words)
   if not ok then
     if type(status) == "table" and status.exit then return status.exit end

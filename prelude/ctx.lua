@@ -112,6 +112,15 @@ local function make_files(self)
     return root:remove(inside)
   end
 
+  -- Which path lfs may touch: the absolute path, or nil, err.
+  function self.check_path(path, kind)
+    self.spend()
+    local absolute <const> = permit.absolute(path, self.cwd, self.home)
+    local ok <const>, err <const> = self.rights:check(kind, absolute)
+    if not ok then return nil, err end
+    return absolute
+  end
+
   self.closers[#self.closers + 1] = function()
     for key, root in pairs(open) do
       root:close()
@@ -186,7 +195,8 @@ local function make_machine(self)
   return machine
 end
 
--- options: {host, declaration, entry, rights, budget, common, cwd, depth, progress}.
+-- options: {host, entry, rights, budget, cwd, depth, args, task, holder (loader.lua), script = true for nkiln run}.
+-- Returns the ctx, a function that closes it, and one that sets the budget it counts against.
 function ctx.new(options)
   local host <const> = options.host
   local self <const> = {
@@ -261,8 +271,11 @@ function ctx.new(options)
   public.docs = host.docs_door and host.docs_door(self) or nil
   public.style = host.style
 
+  if options.holder then options.holder.check = self.check_path end
+  public.task = options.task
   local function close()
     if self.closed then return end
+    if options.holder then options.holder.check = nil end
     self.closed = true
     for i = #self.closers, 1, -1 do pcall(self.closers[i]) end
   end

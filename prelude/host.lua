@@ -30,12 +30,13 @@ function host.new()
   local state <const> = { json = false, quiet = false, trust_all = os.getenv("NKILN_TRUST") == "1", status_line = false }
 
   self.cwd, self.home, self.disk = cwd or "/", home, workspace.disk
-  self.version, self.lua_version = host.VERSION, vm.lua_version or _VERSION
+  self.version, self.lua_version, self.program_path = host.VERSION, _VERSION, vm.executable()
   self.env = os.getenv
+  self.machine = ((fs.read("/proc/sys/kernel/arch", 256) or "Linux"):gsub("%s+$", "")) -- since Linux 6.1
 
   -- Output -----------------------------------------------------------------------------------------------------------
 
-  local out_terminal <const>, err_terminal <const> = term.is_terminal(1), term.is_terminal(2)
+  local out_terminal <const>, err_terminal <const> = term.isatty("stdout"), term.isatty("stderr")
   local no_colour <const> = os.getenv("NO_COLOR") ~= nil or os.getenv("TERM") == "dumb"
   self.style = report.style(out_terminal and not no_colour)
   self.err_style = report.style(err_terminal and not no_colour)
@@ -43,28 +44,19 @@ function host.new()
 
   local function clear_status()
     if state.status_line then
-      term.write(2, "\r\27[K")
+      term.error("\r\27[K")
       state.status_line = false
     end
   end
 
-  -- A reader that went away ends the program quietly, as it does any other in a pipeline.
-  local function write(fd, text)
-    local ok <const>, err <const> = term.write(fd, text)
-    if ok then return true end
-    if fd == 1 then
-      if err and (err.code == "closed" or err.code == "broken_pipe" or err.code == "EPIPE") then error({ exit = 0, quiet = true }, 0) end
-      error(fault.new("no-space", "stdout cannot be written: " .. tostring(err and err.message or err)), 0)
-    end
-  end
-
+  -- When nobody reads stdout any more, the C side ends the run quietly at the next wait.
   function self.out(text)
     clear_status()
-    return write(1, text)
+    return term.write(text)
   end
   function self.err(text)
     clear_status()
-    return write(2, text)
+    return term.error(text)
   end
   function self.out_json(value) return self.out(encode(value) .. "\n") end
   function self.log(text) self.err(text .. "\n") end
@@ -75,16 +67,16 @@ function host.new()
   local last_shown = 0
   -- what: a text or {text=, fraction=, seconds=}. On a terminal only, at most twenty times a second.
   function self.progress(what)
-    if not err_terminal or self.quiet or state.json and not err_terminal then return end
+    if not err_terminal or self.quiet then return end
     local now <const> = task.now()
     if now - last_shown < 0.05 then return end
     last_shown = now
     local text = type(what) == "table" and what.text or what
     if type(what) == "table" and what.fraction then text = ("%3.0f%% %s"):format(100 * math.max(0, math.min(1, what.fraction)), text or "") end
-    local columns <const> = term.width and term.width(2) or 80
+    local columns <const> = term.columns("stderr") or 80
     text = report.clean(text or ""):gsub("\n", " ")
     if #text > columns - 1 then text = text:sub(1, columns - 1) end
-    term.write(2, "\r\27[K" .. text)
+    term.error("\r\27[K" .. text)
     state.status_line = true
   end
 
@@ -120,7 +112,7 @@ function host.new()
 
   -- Errors -----------------------------------------------------------------------------------------------------------
 
-  function self.traceback_text() return vm.traceback and vm.traceback() or "" end
+  function self.traceback_text() return vm.traceback("") or "" end
   function self.traceback(e)
     if type(e) == "table" then return e end
     return { plain = tostring(e), traceback = self.traceback_text() }
@@ -208,12 +200,12 @@ function host.new()
     return trusted
   end
 
-  function self.can_ask() return term.is_terminal(0) and err_terminal and not state.json end
+  function self.can_ask() return term.isatty("stdin") and err_terminal and not state.json end
   -- A yes-or-no question on the terminal; anything but yes is no.
   function self.ask(question)
     if not self.can_ask() then return false end
     self.err(report.clean(question) .. " [y/N] ")
-    local answer <const> = term.read_line(0)
+    local answer <const> = term.read_line(4096)
     return type(answer) == "string" and answer:lower():find("^%s*y") ~= nil
   end
   function self.ask_trust(entry)
@@ -253,18 +245,15 @@ function host.new()
   self.prelude_home = vm.home()
   self.builtin_disk = self.prelude_home and self.disk or require("embedded").disk
   function self.registry_places()
-    return { workspace = self.workspace(), home = home, builtin = self.prelude_home or "", disk = self.disk, builtin_disk = self.builtin_disk }
+    return { workspace = self.workspace(), home = home, builtin = self.prelude_home or require("embedded").BASE, disk = self.disk, builtin_disk = self.builtin_disk }
   end
 
-  -- Modules that scripts may require. lfs sees only the granted folders, so each script gets its own (see confined.lua).
+  -- How a script is loaded: what is built in may also require the prelude.
   function self.loader_options(entry)
     local agent <const> = require "agent"
-    local options <const> = {
-      disk = self.disk, load = load, environment = vm.environment, agent = agent.declare or agent, is_agent = agent.is,
-      modules = require("confined").modules(),
+    return {
+      disk = self.disk, vm = vm, agent = agent.declare, is_agent = agent.is, prelude = entry.scope == "builtin" and require or nil,
     }
-    if entry.scope == "builtin" then options.prelude = require end
-    return options
   end
 
   -- The declaration of a workspace's script, read in a worker: {declaration = plain data, sources}, {files}; nil, err, {files}.

@@ -80,7 +80,7 @@ end
 function invoke.context(host, entry, decl, args, options)
   return ctx.new {
     host = host, declaration = decl, entry = entry, rights = rights_of(host, entry, decl, args, options.caller), budget = options.account,
-    depth = options.depth, args = args, task = options.common and options.common.task or nil,
+    depth = options.depth, args = args, task = options.common and options.common.task or nil, holder = options.holder,
   }
 end
 
@@ -90,9 +90,8 @@ local function here(host, entry, _, args, options)
   if not decl then return nil, holder end
   local agent <const> = decl.kind == "agent"
   local budget <const> = not agent and host.budget_for(decl, options) or nil
-  options.account = budget
+  options.account, options.holder = budget, holder
   local public <const>, close <const>, bind <const> = invoke.context(host, entry, decl, args, options)
-  holder.ctx = public
   local value <const>, err <const> = invoke.guarded(host, decl.alias or decl.name, function()
     if agent then return require("agentrun").run(host, decl, public, bind, args, options) end
     return host.within(budget, function() return decl.run(public, args) end)

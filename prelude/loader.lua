@@ -26,17 +26,22 @@ local function bad(message, where, problems)
   return nil, fault.new("bad-skill", message, { where = where, problems = problems })
 end
 
--- options: {disk =, load = Lua's load, environment = function(modules) -> env, modules = function(holder) -> {name = value or
--- function() -> value}, prelude = require or nil, agent =, is_agent =, sources = {path = text}: texts to use before the
--- disk's}. Returns an object: run_file(path), files, sources, env, holder. `holder.ctx` is set for the time of a call, for
--- modules that act on its rights (lfs).
+-- options: {disk =, vm = rt.vm, prelude = require or nil, agent =, is_agent =, sources = {path = text}: texts to use before
+-- the disk's}. Returns an object: run_file(path), files, sources, env, holder. `holder.check` is set for the time of a
+-- call (ctx.lua): it says which paths lfs may touch.
 local function prepare(entry, options)
   local self <const> = { files = { entry.script }, sources = {}, holder = {} }
-  local given_modules <const> = options.modules and options.modules(self.holder) or {}
+  local holder <const> = self.holder
   local disk <const> = entry.disk or options.disk
   local folder <const> = entry.kind == "executable" and entry.path or nil
   local loaded <const>, loading <const> = {}, {}
-  local env
+  local env <const> = options.vm.environment {
+    lfs = function(path, kind)
+      if not holder.check then return nil, "lfs works only while the skill runs" end
+      return holder.check(path, kind)
+    end,
+  }
+  local given <const> = env.require -- cjson and lfs
 
   function self.run_file(path, ...)
     local text, err = options.sources and options.sources[path], nil
@@ -47,17 +52,17 @@ local function prepare(entry, options)
     end
     self.sources[path] = text
     if text:sub(1, 1) == "\27" then error(fault.new("bad-skill", "is compiled Lua; only text is loaded", { where = path }), 0) end
-    local chunk <const>, why <const> = options.load(text, "@" .. path, "t", env)
+    local chunk <const>, why <const> = options.vm.load(text, "@" .. path, env)
     if not chunk then
-      local where <const>, message <const> = place_of(why, path)
+      local where <const>, message <const> = place_of(why.message, path)
       error(fault.new("bad-skill", message, { where = where }), 0)
     end
     return chunk(...)
   end
 
-  local function find_module(_, name)
+  local function find_module(name)
+    if type(name) ~= "string" then error("require expects a name", 2) end
     if loaded[name] ~= nil then return loaded[name] end
-    if type(name) ~= "string" then return nil end
     if folder and name:find("^[%w_]+[%w_.-]*$") then
       local path <const> = folder .. "/" .. name:gsub("%.", "/") .. ".lua"
       local known <const> = options.sources and options.sources[path] ~= nil
@@ -72,17 +77,11 @@ local function prepare(entry, options)
         return loaded[name]
       end
     end
-    local given <const> = given_modules[name]
-    if given ~= nil then
-      loaded[name] = type(given) == "function" and given() or given
-      return loaded[name]
-    end
-    if options.prelude then return options.prelude(name) end
-    error(fault.new("bad-skill", ("module %q is not available to scripts"):format(name)), 0)
+    if options.prelude and name ~= "cjson" and name ~= "lfs" then return options.prelude(name) end
+    return given(name)
   end
 
-  env = options.environment(setmetatable({}, { __index = find_module }))
-  env.require = function(name) return find_module(nil, name) end -- a C function between would not let it wait
+  env.require = find_module
   self.env = env
   return self
 end
@@ -118,10 +117,10 @@ function loader.load(entry, options)
 end
 
 -- Run a script the user named, with `ctx` and `arg` in reach. Returns what it returns; raises what it raises.
-function loader.run_script(entry, text, options, public, words)
+function loader.run_script(entry, text, options, public, words, holder)
   options.sources = { [entry.script] = text }
   local prepared <const> = prepare(entry, options)
-  prepared.holder.ctx = public
+  prepared.holder.check = function(...) return holder.check(...) end
   prepared.env.ctx = public
   prepared.env.arg = table.move(words, 1, #words, 1, { [0] = entry.script })
   prepared.env.print = public.print

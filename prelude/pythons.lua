@@ -104,7 +104,11 @@ function pythons.candidates(host, explicit)
   named(host.env("NKI_VENV_PATH"), "NKI_VENV_PATH")
   named(from_plugin_settings(host), ".claude/nki-dev-suite.local.md")
   for _, folder in ipairs(neuron_folders(host)) do named(folder, folder) end
-  for _, name in ipairs { "python3", "python" } do add(host.which(name), "PATH") end
+  for folder in (host.env("PATH") or "/usr/bin:/bin"):gmatch("[^:]+") do
+    for _, name in ipairs { "python3", "python" } do
+      if folder:sub(1, 1) == "/" then add(executable(host, folder .. "/" .. name), "PATH") end
+    end
+  end
   return out
 end
 
@@ -137,7 +141,14 @@ function pythons.all(host, explicit)
       item.error = err.message .. (err.reason and ": " .. err.reason or "")
     end
   end)
-  return list
+  -- Wrappers (pyenv's, for one) lead to an environment that may be in the list already.
+  local out <const>, seen <const> = {}, {}
+  for _, item in ipairs(list) do
+    local key <const> = item.prefix and item.prefix .. (item.version or "")
+    if not key or not seen[key] then out[#out + 1] = item end
+    if key then seen[key] = true end
+  end
+  return out
 end
 
 -- The first that holds every module named ({"numpy"}), or nil, err (code "missing"). An explicit one is the only candidate.

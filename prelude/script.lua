@@ -30,11 +30,13 @@ function script.run(host, path, words, common)
     ask = host.can_ask() and host.ask or nil, realpath = host.disk.realpath,
   }
   local budget <const> = host.budget_for({ name = name }, { common = common })
-  local public <const>, close <const> = ctx.new { host = host, rights = mine, budget = budget, args = words, script = true }
-  public.task = common and common.task or nil
+  local holder <const> = {}
+  local public <const>, close <const> = ctx.new {
+    host = host, rights = mine, budget = budget, args = words, script = true, task = common and common.task or nil, holder = holder,
+  }
   local entry <const> = { name = name, kind = "executable", scope = "home", path = folder, script = file, disk = host.disk }
   local function body()
-    return loader.run_script(entry, text, host.loader_options(entry), public, words)
+    return loader.run_script(entry, text, host.loader_options(entry), public, words, holder)
   end
   local value <const>, why <const> = invoke.guarded(host, name, function() return host.within(budget, body) end)
   close()

@@ -35,7 +35,7 @@ local function facade(request, job)
   end
   function self.job(module, what) return job.call("job", { module = module, request = what }) end
   function self.call(kind, name, args) return job.call("call", { kind = kind, name = name, args = args }) end
-  function self.traceback_text() return vm.traceback and vm.traceback() or "" end
+  function self.traceback_text() return vm.traceback("") or "" end
   function self.must_raise(e) return task.is_cancelled(e) end
   function self.short(path) return report.relative(path, request.cwd) end
   return self
@@ -46,8 +46,7 @@ local function load_script(request)
   entry.disk = workspace.disk
   local agent <const> = require "agent"
   return loader.load(entry, {
-    disk = workspace.disk, load = load, environment = vm.environment, agent = agent.declare, is_agent = agent.is,
-    modules = require("confined").modules(), sources = request.sources,
+    disk = workspace.disk, vm = vm, agent = agent.declare, is_agent = agent.is, sources = request.sources,
   })
 end
 
@@ -74,8 +73,8 @@ function work.run(request, job)
   local mine <const> = rights.new(options)
   local public <const>, close <const>, bind <const> = ctx.new {
     host = host, declaration = made, entry = request.entry, rights = mine, depth = request.depth, args = request.args,
+    holder = prepared.holder,
   }
-  prepared.holder.ctx = public
   local value <const>, err <const> = invoke.guarded(host, request.entry.name, function()
     if made.kind == "agent" then
       return require("agentrun").run(host, made, public, bind, request.args, { common = { budget = request.budget } })
