@@ -92,7 +92,7 @@ function cli.fail(host, err)
   if host.json then
     host.out_json({ ok = false, error = fault.data(err) })
   else
-    host.err("nkiln: " .. fault.text(err) .. "\n")
+    host.err("nkiln: " .. fault.text(err, host.short) .. "\n")
     if err.traceback and host.env("NKILN_DEBUG") then host.err(err.traceback .. "\n") end
   end
   return fault.status(err)

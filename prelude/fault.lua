@@ -53,11 +53,18 @@ function fault.status(err)
   return status_of[code] or (code:find("^file%-") and fault.USAGE) or fault.FAILED
 end
 
--- One line: what, where, what to do. Line ends inside the parts become spaces.
-function fault.text(err)
+-- Why a file primitive failed, without the name of the call and the path: "no such file or folder".
+function fault.why(err)
+  if type(err) ~= "table" then return tostring(err) end
+  local message <const> = tostring(err.message)
+  return err.op and message:match(": ([^:]*)$") or message
+end
+
+-- One line: what, where, what to do. Line ends inside the parts become spaces. `short` makes a path shorter.
+function fault.text(err, short)
   if not fault.is(err) then return (tostring(err):gsub("%s*\n%s*", " ")) end
   local parts <const> = { tostring(err.message) }
-  local where <const> = err.where
+  local where <const> = err.where and short and short(err.where) or err.where
   if where and not parts[1]:find(where, 1, true) then parts[#parts + 1] = where end
   if err.hint then parts[#parts + 1] = err.hint end
   return (table.concat(parts, ": "):gsub("%s*\n%s*", " "))

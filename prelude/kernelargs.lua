@@ -43,7 +43,7 @@ end
 local function readable(host, path, what)
   local absolute <const> = host.absolute(path)
   local st <const>, err <const> = host.disk.stat(absolute)
-  if not st then return nil, fault.new("not-found", ("the %s cannot be read: %s"):format(what, err.message), { where = path }) end
+  if not st then return nil, fault.new("not-found", ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = path }) end
   if st.kind == "dir" then return nil, fault.new("is-directory", ("the %s is a folder; a Python file is expected"):format(what), { where = path }) end
   return absolute
 end

@@ -47,7 +47,7 @@ local function prepare(entry, options)
     local text, err = options.sources and options.sources[path], nil
     if not text then text, err = disk.read(path, loader.MAX_SCRIPT) end
     if not text then
-      local message <const> = type(err) == "table" and err.message or tostring(err)
+      local message <const> = fault.why(err)
       error(fault.new("bad-skill", "cannot be read: " .. message, { where = path }), 0)
     end
     self.sources[path] = text

@@ -32,7 +32,7 @@ local function read(disk, path, code)
   local text <const>, err <const> = disk.read(path, policy.MAX_FILE)
   if not text then
     if err and err.code == "not_found" then return nil, nil, true end
-    return nil, fault.new(code, "cannot be read: " .. tostring(err and err.message), { where = path })
+    return nil, fault.new(code, "cannot be read: " .. fault.why(err), { where = path })
   end
   local data <const>, why <const> = datafile.run(text, path, code)
   if data == nil then return nil, why end

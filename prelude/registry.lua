@@ -7,6 +7,7 @@
 -- dropped without a word. Files are read through the `disk` given ({list, stat, read, realpath}), so that the built-in
 -- folder may lie in the binary. Nothing here raises.
 
+local fault <const> = require "fault"
 local frontmatter <const> = require "frontmatter"
 local skill <const> = require "skill"
 
@@ -44,7 +45,7 @@ local spec_fields <const> = { name = true, description = true, license = true, c
 function registry.read_document(entry, disk, path, folder_name)
   local text <const>, err <const> = disk.read(path, registry.MAX_FILE)
   if not text then
-    problem(entry, "error", "cannot be read: " .. tostring(err and err.message or err), nil, nil, path)
+    problem(entry, "error", "cannot be read: " .. fault.why(err), nil, nil, path)
     return
   end
   local parsed <const> = frontmatter.parse(text)
@@ -83,7 +84,7 @@ end
 -- A folder that is not there is no problem; any other failure is told.
 local function unreadable(found, path, err)
   if err and (err.code == "not_found" or err.code == "not_directory") then return end
-  found.problems[#found.problems + 1] = { severity = "error", file = path, message = "cannot be read: " .. tostring(err and err.message or err) }
+  found.problems[#found.problems + 1] = { severity = "error", file = path, message = "cannot be read: " .. fault.why(err) }
 end
 
 local function new_entry(root, path, name, kind)

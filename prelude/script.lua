@@ -16,10 +16,10 @@ local script <const> = {}
 function script.run(host, path, words, common)
   local file <const> = host.absolute(path)
   local st <const>, missing <const> = host.disk.stat(file)
-  if not st then return nil, fault.new("not-found", "the script cannot be read: " .. missing.message, { where = path }) end
+  if not st then return nil, fault.new("not-found", "the script cannot be read: " .. fault.why(missing), { where = path }) end
   if st.kind ~= "file" then return nil, fault.new("bad-input", "the script is not a file", { where = path }) end
   local text, err = host.disk.read(file, loader.MAX_SCRIPT)
-  if not text then return nil, fault.new(err.code, "the script cannot be read: " .. err.message, { where = path }) end
+  if not text then return nil, fault.new(err.code, "the script cannot be read: " .. fault.why(err), { where = path }) end
   if text:sub(1, 2) == "#!" then text = "--" .. text end
   local folder <const> = file:match("^(.*)/[^/]*$")
   local name <const> = path:match("[^/]*$")

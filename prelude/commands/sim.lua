@@ -21,7 +21,7 @@ return {
     local write <const> = {}
     if request.out then
       local made <const>, err <const> = host.disk.make_dirs(request.out)
-      if not made then return nil, fault.new(err.code, "the output folder cannot be made: " .. err.message, { where = args.out }) end
+      if not made then return nil, fault.new(err.code, "the output folder cannot be made: " .. fault.why(err), { where = args.out }) end
       write[1] = request.out
     end
     local result <const>, err <const> = host.job("work.sim", request, { read = folders, write = write, progress = host.progress, calls = "sim" })

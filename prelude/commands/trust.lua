@@ -30,7 +30,7 @@ return {
     end
     local folder <const> = args.dir and host.absolute(args.dir) or host.workspace()
     local real, err = host.disk.realpath(folder)
-    if not real then return nil, fault.new("not-found", "no such folder", { where = folder, reason = err and err.message }) end
+    if not real then return nil, fault.new("not-found", "no such folder", { where = folder, reason = err and fault.why(err) }) end
     local st <const> = host.disk.stat(real)
     if not st or st.kind ~= "dir" then return nil, fault.new("bad-input", "not a folder", { where = real }) end
     real = host.workspace_of(real)
