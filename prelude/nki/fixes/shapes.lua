@@ -266,6 +266,10 @@ end
 
 -- shape-mismatch: one operand must have a shape the others fix.
 function shapes.wrong_shape(c)
+  if c.call and (c:op_of(c.call) or ""):match("nc_matmul$") and not c.matmul_seen then
+    c.matmul_seen = true
+    return shapes.matmul_dst(c)
+  end
   local fixes <const> = {}
   local want <const> = wanted(c.err.want)
   if c.call then
