@@ -7,6 +7,7 @@ int luaopen_rt_array(lua_State *L);
 int luaopen_rt_db(lua_State *L);
 int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_json(lua_State *L);
+int luaopen_rt_nki(lua_State *L);
 int luaopen_rt_pack(lua_State *L);
 int luaopen_rt_proc(lua_State *L);
 int luaopen_rt_pyops(lua_State *L);
@@ -22,6 +23,7 @@ const struct module_entry modules_table[] = {
     {"rt.db", luaopen_rt_db},
     {"rt.fs", luaopen_rt_fs},
     {"rt.json", luaopen_rt_json},
+    {"rt.nki", luaopen_rt_nki},
     {"rt.pack", luaopen_rt_pack},
     {"rt.proc", luaopen_rt_proc},
     {"rt.pyops", luaopen_rt_pyops},

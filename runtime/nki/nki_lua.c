@@ -224,8 +224,6 @@ static int new_machine(lua_State *L) {
     lua_setiuservalue(L, 2, UV_TUPLE);
     lua_createtable(L, 4, 0);
     lua_setiuservalue(L, 2, UV_BUFFERS);
-    lua_createtable(L, 0, 24);
-    lua_setiuservalue(L, 2, UV_METHODS);
     lua_settop(L, 2);
     nki_view_metatable(L);
     b->view_mt_at = lua_topointer(L, -1);
@@ -283,13 +281,12 @@ static int machine_functions(lua_State *L) {
     return 1;
 }
 
-// m:methods() -> the table that maps a tensor attribute to its binder (to be filled), and the plain method functions
+// m:methods() -> the methods of tensors as functions of positional arguments, and the tensors' metatable
 static int machine_methods(lua_State *L) {
     check_machine(L);
-    lua_getiuservalue(L, 1, UV_METHODS);
     lua_getiuservalue(L, 1, UV_VIEW_MT);
     lua_getfield(L, -1, "methods");
-    lua_replace(L, -2);
+    lua_insert(L, -2);
     return 2;
 }
 

@@ -13,7 +13,7 @@
 #include "nki/machine.h"
 
 enum nki_symbol { SYMBOL_OP = 1, SYMBOL_ENGINE, SYMBOL_REDUCE_CMD, SYMBOL_DGE, SYMBOL_OOB, SYMBOL_PERF, SYMBOL_BUFFER, SYMBOL_DTYPE };
-enum { UV_SYMBOLS = 1, UV_NONE, UV_TUPLE, UV_VIEW_MT, UV_BUFFERS, UV_METHODS, UV_COUNT = UV_METHODS };
+enum { UV_SYMBOLS = 1, UV_NONE, UV_TUPLE, UV_VIEW_MT, UV_BUFFERS, UV_COUNT = UV_BUFFERS };
 
 struct nki_box_machine {
     struct nki_machine m;

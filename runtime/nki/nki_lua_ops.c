@@ -33,7 +33,7 @@ static const struct nki_view *tile(struct call *c, int i, const char *name) {
     return v;
 }
 
-static const struct nki_view *tile_or_none(struct call *c, int i, const char *name) {
+__attribute__((unused)) static const struct nki_view *tile_or_none(struct call *c, int i, const char *name) {
     return nki_is_none(c->L, c->b, i) ? NULL : tile(c, i, name);
 }
 
@@ -102,14 +102,14 @@ static struct nki_value value(struct call *c, int i, const char *name) {
     return v;
 }
 
-static double plain(struct call *c, int i, const char *name, double otherwise) {
+__attribute__((unused)) static double plain(struct call *c, int i, const char *name, double otherwise) {
     struct nki_value v;
     if (nki_is_none(c->L, c->b, i)) return otherwise;
     if (!number(c, i, &v)) nki_bad_argument(c->L, c->b, i, name, "value-type", "a number");
     return v.number;
 }
 
-static int64_t integer(struct call *c, int i, const char *name, int64_t otherwise) {
+__attribute__((unused)) static int64_t integer(struct call *c, int i, const char *name, int64_t otherwise) {
     int64_t n;
     if (nki_is_none(c->L, c->b, i)) return otherwise;
     if (!nki_integer(c->L, i, &n)) nki_bad_argument(c->L, c->b, i, name, "value-type", "an integer");

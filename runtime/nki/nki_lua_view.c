@@ -393,14 +393,7 @@ static int view_getattr(lua_State *L) {
         break;
     default: break;
     }
-    // Methods: the table maps a name to a function that binds it to the tensor.
-    lua_getiuservalue(L, lua_upvalueindex(1), UV_METHODS);
-    if (!lua_istable(L, -1)) return 0;
-    lua_pushvalue(L, 2);
-    if (lua_rawget(L, -2) == LUA_TNIL) return 1;
-    lua_pushvalue(L, 1);
-    lua_call(L, 1, 1);
-    return 1;
+    return 0; // methods: the metatable's __methods, which the Python side reads
 }
 
 static int view_repr(lua_State *L) {
