@@ -22,7 +22,7 @@ DIVMOD(double, f64, fmod, floor, copysign)
 
 INLINE double logaddexp_of(double x, double y) {
     double high = x > y ? x : y, gap = fabs(x - y);
-    double r = high + d_log1p(d_exp(-gap));
+    double r = high + d_log1p_unit(d_exp(-gap));
     return x == y ? x + 0.69314718055994531 : x != x || y != y ? x + y : r;
 }
 

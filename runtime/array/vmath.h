@@ -115,6 +115,12 @@ INLINE double d_log1p(double x) {
     return x == 0 ? x : d_log(u) + c;
 }
 
+// log(1 + x) for 0 <= x <= 1.
+INLINE double d_log1p_unit(double x) {
+    double u = 1 + x;
+    return d_log(u) + (x - (u - 1)) / u;
+}
+
 // sin and cos of |x| < D_TRIG_LIMIT; beyond it the caller falls back on libm. pi/2 in three parts of 33 bits.
 #define D_TRIG_LIMIT 1e6
 struct d_sincos {
@@ -197,7 +203,10 @@ INLINE double d_gelu_tanh(double x) {
     return x < -1e3 ? -0.0 : y;
 }
 
-INLINE double d_softplus(double x) { return (x > 0 ? x : 0) + d_log1p(d_exp(-fabs(x))) + (x != x ? x : 0); }
+INLINE double d_softplus(double x) {
+    double y = d_log1p_unit(d_exp(-fabs(x)));
+    return x > 0 ? x + y : x != x ? x : y;
+}
 
 // tanh(log(1 + w)) = n / (n + 2) with n = w (w + 2), w = e^x.
 INLINE double d_mish(double x) {
