@@ -60,6 +60,7 @@ t.test("the budget stops before the step that does not fit, with its own status 
   local out <const> = assert(agent.run(decl, { ledger = l, args = { upto = 9 }, on_warn = function(_, kind, share) warned[#warned + 1] = kind .. share end }))
   t.eq({ out.ok, out.status, out.exit_status, out.state.n, out.result }, { false, "budget-iterations", 4, 4, { reached = 4 } })
   t.has(out.message, "budget of 4 iterations is spent")
+  t.eq(#l:run(out.run).steps, 4, "a step that was not begun is not recorded")
   t.eq({ warned, finished }, { { "iterations0.5", "iterations0.8" }, { "budget-iterations" } })
 
   local function find(name) return name == "test-agent" and decl or nil end
@@ -88,7 +89,7 @@ t.test("an error ends the run, keeps the last good state, and the step can be ru
   local decl <const> = declare { steps = {
     { name = "one", run = function(_, state) state.a = 1 end },
     { name = "two", run = function(_, state)
-      state.a = 99
+      state.a = state.a + 1
       if broken then error("boom") end
       return "blocked", "no repair is known"
     end },
@@ -98,7 +99,7 @@ t.test("an error ends the run, keeps the last good state, and the step can be ru
   t.has(out.message, "boom")
   broken = false
   local again <const> = assert(agent.resume(function() return decl end, out.run, { ledger = l }))
-  t.eq({ again.status, again.exit_status, again.state, again.message }, { "blocked", 1, { a = 99 }, "no repair is known" })
+  t.eq({ again.status, again.exit_status, again.state, again.message }, { "blocked", 1, { a = 2 }, "no repair is known" })
   local names <const> = {}
   for i, step in ipairs(l:run(out.run).steps) do names[i] = step.name .. " " .. step.outcome end
   t.eq(names, { "one two", "two error", "two blocked" })
