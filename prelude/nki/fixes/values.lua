@@ -323,6 +323,37 @@ function values.operator(c)
   return fixes
 end
 
+-- a + b on tensors: the function of nki.language.
+local BINARY <const> = {
+  Add = "add", Sub = "subtract", Mult = "multiply", Div = "divide", Pow = "power", Mod = "mod", BitAnd = "bitwise_and", BitOr = "bitwise_or",
+  BitXor = "bitwise_xor", LShift = "left_shift", RShift = "right_shift",
+}
+local UNARY <const> = { USub = "negative", Invert = "invert", Not = "logical_not" }
+local COMPARE <const> = { Eq = "equal", NotEq = "not_equal", Lt = "less", LtE = "less_equal", Gt = "greater", GtE = "greater_equal" }
+
+function values.tensor_operator(c)
+  local fixes <const> = {}
+  local node <const> = c.node
+  if node.type == "BinOp" and BINARY[node.op] then
+    local name <const> = c:nl(BINARY[node.op])
+    add(fixes, c:fix(("write `%s`"):format(name), { c:replace(node, ("%s(%s, %s)"):format(name, c:text(node.left), c:text(node.right))) }))
+  elseif node.type == "BinOp" and node.op == "MatMult" then
+    return fixes
+  elseif node.type == "UnaryOp" and UNARY[node.op] then
+    local name <const> = c:nl(UNARY[node.op])
+    add(fixes, c:fix(("write `%s`"):format(name), { c:replace(node, ("%s(%s)"):format(name, c:text(node.operand))) }))
+  elseif node.type == "Compare" and #node.ops == 1 and COMPARE[node.ops[1]] then
+    local name <const> = c:nl(COMPARE[node.ops[1]])
+    add(fixes, c:fix(("write `%s`"):format(name),
+      { c:replace(node, ("%s(%s, %s)"):format(name, c:text(node.left), c:text(node.comparators[1]))) }))
+  elseif node.type == "AugAssign" and BINARY[node.op] then
+    local name <const> = c:nl(BINARY[node.op])
+    local target <const> = c:text(node.target)
+    add(fixes, c:fix(("write `%s`"):format(name), { c:replace(node, ("%s = %s(%s, %s)"):format(target, name, target, c:text(node.value))) }))
+  end
+  return fixes
+end
+
 -- The engine that was asked for does not have this instruction.
 function values.engine(c)
   local fixes <const> = {}
