@@ -132,7 +132,7 @@ static struct output *output_of(lua_State *L, lua_KContext which) { return which
 static int write_again(lua_State *L, int status, lua_KContext which) {
     struct output *o = output_of(L, which);
     if (status == LUA_YIELD) task_woken(L);
-    if (o->closed) {
+    if (o->closed || term_of(L)->out.closed) {
         if (o->stdout_side) task_cancel_root(L); // the run ends quietly
         return task_fail(L, "closed", "the output is closed");
     }
@@ -148,7 +148,8 @@ static int write_text(lua_State *L, int which) {
     struct output *o = output_of(L, which);
     size_t len;
     const char *text = luaL_checklstring(L, 1, &len);
-    if (o->closed) return write_again(L, LUA_OK, which);
+    // Once nobody reads standard output, the run ends without another word.
+    if (o->closed || t->out.closed) return write_again(L, LUA_OK, which);
     bool first = o->queue.len == 0;
     if (!bytebuf_append(&o->queue, text, len)) return luaL_error(L, "not enough memory");
     if (first) { // mostly there is room at once

@@ -8,7 +8,10 @@
 
 #include "task.h"
 
-enum { HOOK_EVERY = 10000 }; // instructions between two looks at the clock
+enum {
+    HOOK_EVERY = 10000,   // instructions between two looks at the clock
+    ASK_AGAIN = 2000000,  // instructions an interrupted task may spend on unwinding before it is asked again
+};
 
 static double cpu_seconds(void) {
     struct timespec t;
@@ -97,7 +100,7 @@ static void on_count(lua_State *L, lua_Debug *ar) {
     struct vm *vm = vm_of(L);
     if (vm->interrupted && !vm->killed) {
         // Task code decides what ends; unwinding gets room to run, a stubborn task is asked again.
-        lua_sethook(L, on_count, LUA_MASKCOUNT, HOOK_EVERY);
+        lua_sethook(L, on_count, LUA_MASKCOUNT, ASK_AGAIN);
         task_interrupt(L);
         return;
     }
@@ -116,8 +119,13 @@ void vm_set_limits(struct vm *vm, const struct vm_limits *limits) {
     vm->limits = *limits;
     vm->steps = 0;
     vm->cpu_start = cpu_seconds();
-    bool count = limits->steps || limits->cpu > 0;
-    lua_sethook(vm->running, count ? on_count : NULL, count ? LUA_MASKCOUNT : 0, HOOK_EVERY);
+    vm_restore_hook(vm->running);
+}
+
+void vm_restore_hook(lua_State *L) {
+    struct vm *vm = vm_of(L);
+    bool count = vm && (vm->limits.steps || vm->limits.cpu > 0);
+    lua_sethook(L, count ? on_count : NULL, count ? LUA_MASKCOUNT : 0, HOOK_EVERY);
 }
 
 void vm_kill(struct vm *vm, enum vm_kill why) {

@@ -50,6 +50,7 @@ void vm_set_limits(struct vm *vm, const struct vm_limits *limits);
 void vm_kill(struct vm *vm, enum vm_kill why);
 void vm_interrupt(struct vm *vm); // the same, for a signal that asks the host to end in order
 void vm_interrupt_clear(struct vm *vm);
+void vm_restore_hook(lua_State *L); // after another hook: the one that the limits of this state need, if any
 const char *vm_kill_code(enum vm_kill why); // "cpu", "steps", "cancelled"
 
 // The only caller of lua_resume: keeps `running` right, and carries a kill to the resumer.
