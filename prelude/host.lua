@@ -59,6 +59,8 @@ function host.new()
     return term.error(text)
   end
   function self.out_json(value) return self.out(encode(value) .. "\n") end
+  -- One value on one line, for commands that print again and again.
+  function self.out_json_line(value) return self.out(json.encode(value, { sort = true, nonfinite = "null", utf8 = "replace" }) .. "\n") end
   function self.log(text) self.err(text .. "\n") end
   function self.array(list) return json.array(list) end
   function self.set_json(on) state.json = on or state.json; self.json = state.json end

@@ -74,7 +74,7 @@ function jobs.run(host, module, request, options)
   local shown = options.progress
   if shown == nil then shown = host.progress end
   local handle <const>, why <const> = worker.start {
-    module = module, request = request, rights = { read = unique(read), write = unique(write) },
+    module = module, request = request, home = options.home, rights = { read = unique(read), write = unique(write) },
     limits = {
       memory = options.memory or (megabytes and megabytes * 1048576) or jobs.MEMORY, steps = options.steps or jobs.STEPS,
       wall = seconds, cpu = options.cpu, output = options.output,

@@ -234,7 +234,7 @@ static int launch(struct worker *w, struct children *all) {
     return loop_watch_add(w->loop, &w->socket) && loop_watch_add(w->loop, &w->output) ? 0 : ENOMEM;
 }
 
-// worker.start{ module=, request=, limits=, rights=, on_progress=, on_call= } -> handle | nil, err
+// worker.start{ module=, request=, limits=, rights=, home=, on_progress=, on_call= } -> handle | nil, err
 static int lua_start(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     lua_settop(L, 1);
@@ -260,7 +260,7 @@ static int lua_start(lua_State *L) {
     lua_getfield(L, 1, "rights");
     lua_setfield(L, spec, "rights");
     const char *home = vm_home(L);
-    lua_pushstring(L, home ? home : "");
+    if (lua_getfield(L, 1, "home") != LUA_TSTRING) lua_pushstring(L, home ? home : ""); // a folder of Lua files of its own
     lua_setfield(L, spec, "home");
     double wall = limit_of(L, limits, "wall", 0);
     w->output_limit = (size_t)limit_of(L, limits, "output", default_output);

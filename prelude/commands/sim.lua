@@ -24,7 +24,8 @@ return {
       if not made then return nil, fault.new(err.code, "the output folder cannot be made: " .. fault.why(err), { where = args.out }) end
       write[1] = request.out
     end
-    local result <const>, err <const> = host.job("work.sim", request, { read = folders, write = write, progress = host.progress, calls = "sim" })
+    local calls <const> = require("kernelcalls").answer(host, request, folders)
+    local result <const>, err <const> = host.job("work.sim", request, { read = folders, write = write, progress = host.progress, calls = calls })
     if not result then return nil, err end
     return kernelreport.show(host, result)
   end,

@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: MIT
+-- kernelcalls: what a worker at work on a kernel may ask of the host: a Python child for a reference that nkiln's own
+-- front end does not run, and for the vendor's simulator. The child is confined; it gets files, not names.
+
+local fault <const> = require "fault"
+local pythons <const> = require "pythons"
+
+local kernelcalls <const> = {}
+
+-- on_call for jobs.run. request: the job's request; folders: what the child may read.
+function kernelcalls.answer(host, request, folders)
+  local calls <const> = {}
+
+  -- {modules = {"numpy"}} -> {path=, version=, packages=} of the first Python that holds them; nil, err.
+  function calls.python(what)
+    local found <const>, err <const> = pythons.find(host, what.modules or {}, request.python)
+    if not found then return nil, fault.data(err) end
+    return found
+  end
+
+  -- {argv=, seconds=, read=, write=, input=, env=} -> {status, stdout, stderr}; nil, err. Only a Python found above is run.
+  function calls.run_python(what)
+    local found <const>, err <const> = pythons.find(host, what.modules or {}, request.python)
+    if not found then return nil, fault.data(err) end
+    local argv <const> = { found.path }
+    for _, word in ipairs(what.arguments or {}) do argv[#argv + 1] = tostring(word) end
+    local read <const>, write <const> = { found.prefix, "/usr", "/lib", "/lib64", "/etc", "/opt", found.path:match("^(.*)/bin/[^/]*$") }, {}
+    for _, folder in ipairs(folders) do read[#read + 1] = folder end
+    if what.folder then write[1] = what.folder end
+    local result <const>, why <const> = host.capture(argv, {
+      cwd = what.folder or "/", input = what.input, seconds = math.min(what.seconds or 120, 3600), limit = 16 << 20,
+      env = { PYTHONDONTWRITEBYTECODE = "1", OMP_NUM_THREADS = "2", NKILN_CHILD = "1" }, jail = { read = read, write = write, net = false },
+    })
+    if not result then return nil, fault.data(fault.of(why)) end
+    return result
+  end
+
+  -- A folder for files to and from a Python child, removed at the end of the job.
+  function calls.folder()
+    local fs <const> = require "rt.fs"
+    local path <const>, err <const> = fs.mkdtemp("nkiln-python")
+    if not path then return nil, fault.data(fault.of(err)) end
+    return path
+  end
+
+  return function(name, value)
+    local answer <const> = calls[name]
+    if not answer then error(("the host answers no call %s"):format(tostring(name)), 0) end
+    return answer(value or {})
+  end
+end
+
+return kernelcalls
