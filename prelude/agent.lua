@@ -94,8 +94,8 @@ function agent.is(value) return getmetatable(value) == mt end
 
 local function is_cancelled(err)
   local ok <const>, task <const> = pcall(require, "rt.task")
-  if ok and task.is_cancelled then return task.is_cancelled(err) end
-  return type(err) == "table" and (err.code == "cancelled" or err.kind == "cancelled")
+  if ok and task.is_cancelled(err) then return true end
+  return type(err) == "table" and (err.code == "cancelled" or err.code == "interrupted")
 end
 
 -- The context a step sees: the host's, and budget, snapshots, run_id, note(text); skill() only for the skills declared.

@@ -188,7 +188,7 @@ t.test("a process killed in the middle of a step has paid for it and is resumed 
     local out <const> = assert(arg[1] and agent.run(decl, options) or agent.resume(function() return decl end, "last", options))
     print(out.status, out.state.n, out.budget.spent.iterations)]]):format(dir))
   local host <const> = arg[-1] or "build/nkiln-lua"
-  local pipe <const> = assert(io.popen("sh -c 'echo $$; exec " .. host .. " " .. dir .. "/child.lua hang'"))
+  local pipe <const> = assert(io.popen("exec 2>/dev/null; sh -c 'echo $$; exec " .. host .. " " .. dir .. "/child.lua hang'"))
   local pid <const> = pipe:read("l")
   t.eq(pipe:read("l"), "ready")
   os.execute("kill -KILL " .. pid)
