@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: MIT
+-- work.sim: the worker job behind `nkiln sim`: check, then execute in chip mode, keep the outputs, judge them.
+--
+-- request: work.check's fields and { reference=file, reference_function=, out=folder, seed=, verify=bool, arrays=bool,
+--   seeds={public}, private_seed= }
+-- result:  { ok=, entry=, diagnostics=, functions=, cases={ {case=, ok=, diagnostics=, outputs={{name, dtype, shape,
+--   path, min, max, mean, head, hash}}, printed=, stats=, verdict=} }, verdict=, text= }
+-- A folder `out` gets NAME.npy per output and in_NAME.npy per input; with several cases, one folder case1, case2 ... each.
+-- Files are written whole or not at all. nil, err as in work.check.
+
+local array <const> = require "rt.array"
+local check <const> = require "nki.check"
+local diagnostics <const> = require "nki.diagnostics"
+local fs <const> = require "rt.fs"
+local session <const> = require "nki.session"
+
+local work <const> = {}
+
+local HEAD <const> = 8
+
+-- What a person wants to see of an array: extremes, mean, the first elements.
+local function summary(output)
+  local a <const> = output.array
+  local row <const> = { name = output.name, dtype = a.dtype, shape = a.shape, hash = ("%016x"):format(a:hash() & 0x7fffffffffffffff) }
+  local ok <const>, wide <const> = pcall(function() return a:cast("float64") end)
+  if ok and a.size > 0 then
+    row.min = array.reduce("min", wide):item()
+    row.max = array.reduce("max", wide):item()
+    row.mean = array.reduce("mean", wide):item()
+    local finite <const> = array.unary("isfinite", wide)
+    row.nonfinite = a.size - math.tointeger(array.reduce("sum", finite:cast("float64")):item())
+    row.head = {}
+    local flat <const> = wide:contiguous():reshape { wide.size }
+    for i = 1, math.min(HEAD, wide.size) do row.head[i] = flat:at(i - 1) end
+  end
+  return row
+end
+
+local function write_array(folder, name, a)
+  local path <const> = folder .. "/" .. name:gsub("[^%w_.-]", "_") .. ".npy"
+  local ok <const>, err <const> = fs.write(path, array.write_npy(a))
+  if not ok then return nil, err end
+  return path
+end
+
+local function write_case(folder, result, rows)
+  local ok <const>, err <const> = fs.mkdir(folder, true)
+  if not ok and err.code ~= "EEXIST" then return nil, err end
+  for name, a in pairs(result.inputs) do
+    local path <const>, why <const> = write_array(folder, "in_" .. name, a)
+    if not path then return nil, why end
+  end
+  for i, output in ipairs(result.outputs) do
+    local path <const>, why <const> = write_array(folder, output.name, output.array)
+    if not path then return nil, why end
+    rows[i].path = path
+  end
+  return true
+end
+
+local function verify(request, report, parsed, job)
+  local verify_module <const> = require "verify"
+  local reference_module <const> = require "reference"
+  local reference <const>, why <const> = reference_module.load {
+    path = request.reference, fn = request.reference_function, roots = request.roots, step_limit = request.step_limit,
+  }
+  if not reference then
+    why.status = why.status or 2
+    return nil, why
+  end
+  return verify_module.run {
+    path = request.path, source = request.source, entry = report.entry, cases = parsed, reference = reference, target = request.target,
+    version = request.nki_version or request.version, seeds = request.seeds, private_seed = request.private_seed, roots = request.roots,
+    cwd = request.cwd, step_limit = request.step_limit, progress = job and job.progress or nil,
+  }
+end
+
+function work.run(request, job)
+  local checked <const>, err <const> = require("work.check").run(request, job)
+  if not checked then return nil, err end
+  if not checked.ok then return checked end
+  local parsed <const> = assert(check.cases(request.cases, request.cwd))
+  local report <const> = checked
+  for i, one in ipairs(parsed) do
+    if job and job.progress then job.progress { text = ("running case %d of %d"):format(i, #parsed), fraction = (i - 1) / #parsed } end
+    local result <const> = session.run {
+      path = request.path, source = request.source, entry = request.entry, case = one, target = request.target,
+      version = request.nki_version or request.version, mode = request.mode or "chip", execute = true, roots = request.roots, cwd = request.cwd,
+      seed = request.seed, step_limit = request.step_limit,
+    }
+    local item <const> = report.cases[i]
+    item.ok, item.stats, item.printed, item.outputs = result.ok, result.stats, result.printed, {}
+    if not result.ok then
+      report.ok = false
+      item.diagnostics = {}
+      for k, d in ipairs(result.diagnostics) do
+        item.diagnostics[k] = diagnostics.json(d)
+        if d.severity == "error" then report.diagnostics[#report.diagnostics + 1] = item.diagnostics[k] end
+      end
+    else
+      for k, output in ipairs(result.outputs) do
+        item.outputs[k] = summary(output)
+        if request.arrays then item.outputs[k].array = output.array end
+      end
+      if request.out then
+        local folder <const> = #parsed > 1 and ("%s/case%d"):format(request.out, i) or request.out
+        local ok <const>, why <const> = write_case(folder, result, item.outputs)
+        if not ok then
+          why.status = 2
+          return nil, why
+        end
+      end
+    end
+  end
+  if report.ok and request.reference and request.verify ~= false then
+    local verdict <const>, why <const> = verify(request, report, parsed, job)
+    if not verdict then return nil, why end
+    report.verdict, report.text = verdict.verdict, verdict.text
+    report.verification = verdict
+    if verdict.ok == false then report.ok = false end
+    for i, item in ipairs(verdict.cases or {}) do
+      if report.cases[i] then report.cases[i].verdict = item end
+    end
+  end
+  return report
+end
+
+return work
