@@ -251,7 +251,11 @@ bool array_binary(struct array *out, enum binary_op op, struct operand a, struct
     if (is_bitwise(op) && dtype_is_float(t))
         return array_fail(err, ARRAY_WRONG_USE, "%s: needs integer operands, not %s", name, dtype_name(t));
     if (op == BINARY_DIVIDE && !dtype_is_float(t)) result = t = DTYPE_FLOAT64;
-    if (op >= BINARY_ARCTAN2 && op <= BINARY_LOGADDEXP) result = t = dtype_float_of(t);
+    if (op >= BINARY_ARCTAN2 && op <= BINARY_LOGADDEXP) {
+        // each operand becomes a float of its own width first: int16 with uint16 is float32
+        result = t = a.array && b.array ? dtype_promote(dtype_float_of(a.array->dtype), dtype_float_of(b.array->dtype))
+                                        : dtype_float_of(t);
+    }
     if (op >= BINARY_LOGICAL_AND) result = DTYPE_BOOL;
     if (op == BINARY_POWER && dtype_is_integer(t) && has_negative(b))
         return array_fail(err, ARRAY_WRONG_USE, "power: integers to negative integer powers are not allowed");
