@@ -56,6 +56,12 @@ function core.promote(a, b)
   return (int_rank[a] or 0) >= (int_rank[b] or 0) and a or b
 end
 
+-- What floats are computed in: float64, or float32 when a reference is run a second time to see what rounding alone does.
+core.real = "float64"
+
+-- The array dtype of a kind ("float64" | "int64" | "bool").
+local function stored(kind) return kind == "float64" and core.real or kind end
+
 local function storage_dtype(declared)
   if float_rank[declared] then return "float64" end
   if declared == "bool" then return "bool" end
@@ -81,9 +87,10 @@ end
 -- A tensor over numbers; `declared` defaults to the array's own dtype.
 function core.wrap(value, family, declared)
   declared = declared or value.dtype
-  local wanted <const> = storage_dtype(declared)
+  local kind <const> = storage_dtype(declared)
+  local wanted <const> = stored(kind)
   if value.dtype ~= wanted then value = value:cast(wanted) end
-  return new({ shape = value.shape, dtype = wanted, declared = declared, value = value }, family)
+  return new({ shape = value.shape, dtype = kind, declared = declared, value = value }, family)
 end
 
 local function symbolic(node, family, declared) return new({ shape = node.shape, dtype = node.dtype, declared = declared, node = node }, family) end
@@ -170,7 +177,7 @@ local float_result <const> = {
   exp = true, exp2 = true, log = true, log2 = true, log10 = true, log1p = true, expm1 = true, sqrt = true, rsqrt = true, cbrt = true,
   sin = true, cos = true, tan = true, arcsin = true, arccos = true, arctan = true, sinh = true, cosh = true, tanh = true, sigmoid = true,
   erf = true, reciprocal = true,
-}
+} -- functions whose result is a float whatever they are given
 local bool_result <const> = { isnan = true, isinf = true, isfinite = true, logical_not = true }
 
 -- Elementwise function of one operand. `name` is an rt.array unary name.
@@ -189,9 +196,9 @@ function core.unary(name, a)
     if is_tensor(a) then return symbolic(node, family, declared) end
     return core.scalar(core.unary(name, a.value), node)
   end
-  if not is_tensor(a) then return array.unary(name, array.full and array.full(storage_dtype(declared), {}, a) or array.new(storage_dtype(declared), {}, a)):item() end
+  if not is_tensor(a) then return array.unary(name, array.new(stored(storage_dtype(declared)), {}, a)):item() end
   local value = a.value
-  if float_result[name] and value.dtype ~= "float64" then value = value:cast("float64") end
+  if float_result[name] and value.dtype ~= core.real then value = value:cast(core.real) end
   return core.wrap(array.unary(name, value), family, declared)
 end
 
@@ -211,12 +218,12 @@ local function binary_any(op, name, a, b, dtype, declared)
     return symbolic(node, family, declared)
   end
   local va, vb = operand(a), operand(b)
-  if scalar then va = array.new(kind_of(a), {}, va) end
+  if scalar then va = array.new(stored(kind_of(a)), {}, va) end
   if op == "compare" then return result(array.compare_op(name, va, vb), family, "bool", scalar) end
   -- Integer operands of a float operation, and integer operands beside a float scalar, compute in float64.
   if dtype == "float64" then
-    if type(va) ~= "number" and type(va) ~= "boolean" and va.dtype ~= "float64" then va = va:cast("float64") end
-    if type(vb) ~= "number" and type(vb) ~= "boolean" and vb.dtype ~= "float64" then vb = vb:cast("float64") end
+    if type(va) ~= "number" and type(va) ~= "boolean" and va.dtype ~= core.real then va = va:cast(core.real) end
+    if type(vb) ~= "number" and type(vb) ~= "boolean" and vb.dtype ~= core.real then vb = vb:cast(core.real) end
   end
   broadcast_shapes(name, shape_of(a), shape_of(b))
   return result(array.binary(name, va, vb), family, declared, scalar)
@@ -253,8 +260,8 @@ function core.where(condition, a, b)
   end
   broadcast_shapes("where", shape_of(condition), shape_of(a), shape_of(b))
   local function as(x)
-    if is_tensor(x) then return x.value.dtype == dtype and x.value or x.value:cast(dtype) end
-    return array.new(dtype, {}, operand(x))
+    if is_tensor(x) then return x.value.dtype == stored(dtype) and x.value or x.value:cast(stored(dtype)) end
+    return array.new(stored(dtype), {}, operand(x))
   end
   local c <const> = is_tensor(condition) and condition.value or array.new("bool", {}, operand(condition))
   return core.wrap(array.where(c.dtype == "bool" and c or c:cast("bool"), as(a), as(b)), family, declared)
@@ -318,7 +325,7 @@ function core.reduce(name, a, axes, keepdims)
     return symbolic(node, family, declared)
   end
   local value = a.value
-  if value.dtype ~= dtype and dtype ~= "bool" then value = value:cast(dtype) end
+  if value.dtype ~= stored(dtype) and dtype ~= "bool" then value = value:cast(stored(dtype)) end
   if dtype == "bool" and value.dtype ~= "bool" then value = value:cast("bool") end
   return core.wrap(array.reduce(name, value, axes, keepdims or false), family, declared)
 end
@@ -350,7 +357,7 @@ function core.cumulative(name, a, axis)
   end
   local value = a.value
   if value.dtype == "bool" then value = value:cast("int64") end
-  return core.wrap(array.cumulative(name, value, axis), a.family, declared)
+  return core.wrap(array.cumulative(name == "add" and "sum" or "prod", value, axis), a.family, declared)
 end
 
 function core.matmul(a, b)
@@ -372,8 +379,8 @@ function core.matmul(a, b)
     out = symbolic(node, a.family, declared)
   else
     local dtype <const> = wider(a.dtype, b.dtype)
-    local va <const> = a.value.dtype == dtype and a.value or a.value:cast(dtype)
-    local vb <const> = b.value.dtype == dtype and b.value or b.value:cast(dtype)
+    local va <const> = a.value.dtype == stored(dtype) and a.value or a.value:cast(stored(dtype))
+    local vb <const> = b.value.dtype == stored(dtype) and b.value or b.value:cast(stored(dtype))
     out = core.wrap(array.matmul(va, vb), a.family, declared)
   end
   if drop_first then out = core.squeeze(out, #out.shape - 2) end
@@ -398,7 +405,7 @@ function core.cast(a, declared)
     if kind ~= a.dtype then node = core.trace:add({ op = "cast", name = kind, inputs = { node }, shape = a.shape, dtype = kind }) end
     return symbolic(node, a.family, declared)
   end
-  return core.wrap(a.value.dtype == kind and a.value or a.value:cast(kind), a.family, declared)
+  return core.wrap(a.value.dtype == stored(kind) and a.value or a.value:cast(stored(kind)), a.family, declared)
 end
 
 -- Views and rearrangements ------------------------------------------------------------------------------------------
@@ -530,7 +537,7 @@ function core.concat(list, axis)
     for i, t in ipairs(list) do values[i] = node_of(t) end
     return symbolic(core.trace:add({ op = "concat", inputs = values, axis = axis, shape = shape, dtype = dtype }), list[1].family, declared)
   end
-  for i, t in ipairs(list) do values[i] = t.value.dtype == dtype and t.value or t.value:cast(dtype) end
+  for i, t in ipairs(list) do values[i] = t.value.dtype == stored(dtype) and t.value or t.value:cast(stored(dtype)) end
   return core.wrap(array.concat(values, axis), list[1].family, declared)
 end
 
@@ -546,7 +553,7 @@ function core.full(shape, value, declared, family)
   if core.trace then
     return symbolic(core.trace:add({ op = "full", inputs = { node_of(value) }, shape = extents, dtype = kind }), family, declared)
   end
-  return core.wrap(array.new(kind, extents, operand(value)), family, declared)
+  return core.wrap(array.new(stored(kind), extents, operand(value)), family, declared)
 end
 
 function core.arange(start, stop, step, declared, family)
@@ -565,7 +572,7 @@ function core.arange(start, stop, step, declared, family)
     local v <const> = first + i * by
     out[i + 1] = kind == "float64" and v + 0.0 or v
   end
-  return core.wrap(array.from(kind, { #out }, out), family, declared)
+  return core.wrap(array.from(stored(kind), { #out }, out), family, declared)
 end
 
 -- A tensor from nested Lua sequences of numbers or tensors (what a Python list of lists becomes).
@@ -575,7 +582,7 @@ function core.from_nested(value, declared, family)
     local plain <const> = operand(value)
     if declared == nil then declared = (type(plain) == "boolean" and "bool") or (math.type(plain) == "float" and (family.default_float or "float64")) or "int64" end
     if is_symbolic(value) then return core.full({}, value, declared, family) end
-    return core.wrap(array.new(storage_dtype(declared), {}, core.cast(plain, declared)), family, declared)
+    return core.wrap(array.new(stored(storage_dtype(declared)), {}, core.cast(plain, declared)), family, declared)
   end
   local rows <const> = {}
   for i, entry in ipairs(value) do rows[i] = core.expand(core.from_nested(entry, declared, family), 0) end

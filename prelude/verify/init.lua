@@ -1,0 +1,387 @@
+-- SPDX-License-Identifier: MIT
+-- The verifier: two verdicts about a kernel, each by its own measure.
+--
+-- Algorithm: exact mode (fp64, no rounding) against the reference in fp64 on the kernel's actual, already rounded inputs. A
+-- dropped term, a wrong scale or a missing block shows at 1e-10. The allowance per element is 1e-10 of the expected value
+-- plus what fp64 itself can lose there: the reference is run again with its inputs moved by one part in 2^52, and 256 times
+-- the largest change in the row is allowed, so that another order of summation passes and a small wrong tail does not.
+--
+-- Rounding: chip mode against exact mode. The bound per element comes from the declared dtypes: one rounding of the output,
+-- fp32 arithmetic between (the reference run in fp32 shows what that does to this expression, the longest contraction in the
+-- record adds sqrt(K) roundings), and nothing for an intermediate of lower precision, which therefore shows as loss.
+-- Worst ratio of error to bound: up to 2 passes, up to 8 is reported, above fails.
+--
+-- Non-finite policy: finite inputs must give finite outputs wherever the reference is finite; a row of NaN or infinity must
+-- not reach other rows; inside such a row differences are noted, not judged.
+
+local array <const> = require "rt.array"
+local core <const> = require "reference.core"
+local inputs_module <const> = require "verify.inputs"
+local patterns <const> = require "verify.patterns"
+local session <const> = require "nki.session"
+
+local verify <const> = {}
+
+verify.version = 1
+verify.ALGORITHM_RELATIVE = 1e-10
+verify.CONDITION_FACTOR = 256
+verify.PASS_RATIO, verify.FAIL_RATIO = 2.0, 8.0
+
+-- Half the spacing of numbers near 1: the relative error of one rounding.
+local unit_roundoff <const> = {
+  float32 = 2.0 ^ -24, tfloat32 = 2.0 ^ -11, float16 = 2.0 ^ -11, bfloat16 = 2.0 ^ -8, float8_e4m3 = 2.0 ^ -4, float8_e4m3fn = 2.0 ^ -4, float8_e5m2 = 2.0 ^ -3,
+}
+-- Below this a dtype has no relative precision left: half its smallest subnormal.
+local floor_of <const> = { float32 = 2.0 ^ -150, float16 = 2.0 ^ -25, bfloat16 = 2.0 ^ -134, float8_e4m3 = 2.0 ^ -10, float8_e4m3fn = 2.0 ^ -10, float8_e5m2 = 2.0 ^ -17 }
+
+local function tile_of(shape, index)
+  local columns <const> = shape[#shape] or 1
+  local row <const>, column <const> = index // math.max(columns, 1), index % math.max(columns, 1)
+  local full <const> = {}
+  local rest = index
+  for i = #shape, 1, -1 do
+    full[i] = rest % shape[i]
+    rest = rest // shape[i]
+  end
+  return { index = full, row = row, column = column, tile = row // 128, partition = row % 128 }
+end
+
+-- The largest absolute entry of each row, spread over the row again.
+local function row_max(a)
+  if #a.shape == 0 then return array.unary("abs", a) end
+  return array.reduce("max", array.unary("abs", a), { #a.shape - 1 }, true)
+end
+
+local function clean(a) return array.where(array.unary("isfinite", a), a, array.new("float64", {}, 0.0)) end
+
+-- Inputs moved by a relative 2^-52, element by element.
+local function nudged(inputs, seed, amount)
+  local out <const> = {}
+  for name, value in pairs(inputs) do
+    if value.dtype:find("float") then
+      local wide <const> = value:cast("float64")
+      local noise <const> = array.random({ dtype = "float64", shape = value.shape, seed = seed * 7919 + #name, dist = "uniform", low = -1.0, high = 1.0 })
+      out[name] = array.binary("add", wide, array.binary("multiply", wide, array.binary("multiply", noise, amount)))
+    else
+      out[name] = value
+    end
+  end
+  return out
+end
+
+local function reference_args(arguments, inputs)
+  local list <const> = {}
+  for i, arg in ipairs(arguments) do
+    if arg.kind == "tensor" or arg.kind == "file" then
+      list[i] = { name = arg.name, value = inputs[arg.name], dtype = arg.dtype }
+    else
+      list[i] = { name = arg.name, value = arg.value }
+    end
+  end
+  return list
+end
+
+-- The reference's outputs as float64 arrays, or nil, err.
+local function expected_of(reference, arguments, inputs, real)
+  core.real = real or "float64"
+  local ok <const>, outputs <const>, err <const> = pcall(reference.run, reference, reference_args(arguments, inputs))
+  core.real = "float64"
+  if not ok then error(outputs, 0) end
+  if not outputs then return nil, err end
+  for _, output in ipairs(outputs) do output.array = output.array:cast("float64") end
+  return outputs
+end
+
+local function shape_text(shape) return "[" .. table.concat(shape, ",") .. "]" end
+
+local function same_shape(a, b)
+  if #a ~= #b then return false end
+  for i, e in ipairs(a) do if b[i] ~= e then return false end end
+  return true
+end
+
+-- Judge one output of one run of the exact mode. Returns {ok, ...}.
+local function judge_algorithm(actual, expected, spread, special)
+  local tolerance = array.binary("add", array.binary("multiply", array.unary("abs", clean(expected)), verify.ALGORITHM_RELATIVE), 1e-300)
+  if spread then tolerance = array.binary("add", tolerance, array.binary("multiply", row_max(clean(spread)), verify.CONDITION_FACTOR)) end
+  local stats <const> = array.errors(actual, expected, { bound = tolerance, tile = { 128, 512 } })
+  local out <const> = { max_abs = stats.max_abs, max_rel = stats.max_rel, rel_l2 = stats.rel_l2, ratio = stats.worst_ratio, over = stats.over_bound, count = stats.count, mismatches = stats.mismatches }
+  if special and stats.mismatches > 0 then
+    -- Only rows that the reference itself leaves finite are judged.
+    out.noted = stats.mismatches
+    stats.mismatches = 0
+    local finite <const> = array.unary("isfinite", expected)
+    local zero <const> = array.new("float64", {}, 0.0)
+    local masked_actual <const>, masked_expected <const> = array.where(finite, actual, zero), array.where(finite, expected, zero)
+    local again <const> = array.errors(masked_actual, masked_expected, { bound = tolerance })
+    out.ratio, out.over, out.mismatches = again.worst_ratio, again.over_bound, again.mismatches
+    stats.worst_ratio_index, stats.first_mismatch = again.worst_ratio_index, again.first_mismatch
+  end
+  out.ok = out.mismatches == 0 and (out.over or 0) == 0
+  if not out.ok then
+    local index <const> = out.mismatches > 0 and stats.first_mismatch or stats.worst_ratio_index or stats.max_abs_index or 0
+    out.worst = tile_of(actual.shape, index)
+    out.worst.got, out.worst.want = actual:reshape({ actual.size }):at(index), expected:reshape({ expected.size }):at(index)
+  end
+  return out
+end
+
+-- Judge one output of the chip mode against the exact mode.
+local function judge_rounding(chip, exact, dtype, low, expected, contraction, special)
+  local u_out <const> = unit_roundoff[dtype] or 0
+  local u32 <const> = unit_roundoff.float32
+  local magnitude <const> = array.unary("abs", clean(exact))
+  local bound = array.binary("multiply", magnitude, u_out + 4 * u32)
+  bound = array.binary("add", bound, math.max(floor_of[dtype] or 0, 2.0 ^ -150))
+  -- fp32 arithmetic between: what it does to the reference itself, with room for another order of summation.
+  if low then
+    local gap <const> = array.unary("abs", clean(array.binary("subtract", low, expected)))
+    bound = array.binary("add", bound, array.binary("multiply", gap, 2.0))
+    bound = array.binary("add", bound, array.binary("multiply", row_max(gap), 1.0))
+  end
+  if contraction and contraction > 1 then
+    bound = array.binary("add", bound, array.binary("multiply", row_max(magnitude), u32 * math.sqrt(contraction) / 4))
+  end
+  local actual <const> = chip:cast("float64")
+  local finite <const> = array.unary("isfinite", exact)
+  local zero <const> = array.new("float64", {}, 0.0)
+  local stats = array.errors(special and array.where(finite, actual, zero) or actual, special and array.where(finite, exact, zero) or exact, { bound = bound, ulp = unit_roundoff[dtype] and dtype or nil })
+  local out <const> = { ratio = stats.worst_ratio or 0, rel_l2 = stats.rel_l2, max_abs = stats.max_abs, ulp = stats.max_ulp, ulp_histogram = stats.ulp_histogram, mismatches = stats.mismatches }
+  if low then
+    local base <const> = array.errors(low, expected).rel_l2
+    local rounded <const> = unit_roundoff[dtype] and array.errors(low:cast(dtype):cast("float64"), expected).rel_l2 or base
+    if rounded and rounded > 0 then out.r = stats.rel_l2 / rounded end
+  end
+  -- An overflow of the chip's narrower range is rounding, not algorithm.
+  if stats.mismatches > 0 and not special then
+    out.overflow = stats.mismatches
+    out.ratio = math.huge
+  end
+  out.grade = out.ratio <= verify.PASS_RATIO and "pass" or out.ratio <= verify.FAIL_RATIO and "report" or "fail"
+  if out.grade ~= "pass" then
+    local index <const> = stats.mismatches > 0 and stats.first_mismatch or stats.worst_ratio_index or 0
+    out.worst = tile_of(chip.shape, index)
+    out.worst.got, out.worst.want = actual:reshape({ actual.size }):at(index), exact:reshape({ exact.size }):at(index)
+  end
+  return out
+end
+
+-- The longest contraction in the record, and the narrowest float a value passed through on the way.
+local function record_facts(record, declared)
+  local totals <const> = record:totals()
+  local facts <const> = { contraction = totals.max_contraction or 0, totals = totals }
+  local widest_allowed = 1.0
+  for _, dtype in ipairs(declared) do widest_allowed = math.min(widest_allowed, unit_roundoff[dtype] or 1.0) end
+  facts.declared_roundoff = widest_allowed
+  -- Instructions that write an on-chip tile narrower than anything the case declares.
+  local n <const> = math.min(record:len(), 20000)
+  for i = 1, n do
+    local instruction <const> = record:get(i)
+    local dst <const> = instruction.operands and instruction.operands[1] or instruction.dst
+    local u <const> = dst and unit_roundoff[dst.dtype]
+    if u and dst.buffer ~= "hbm" and dst.buffer ~= "shared_hbm" then
+      local allowed = false
+      for _, dtype in ipairs(declared) do allowed = allowed or dtype == dst.dtype end
+      if not allowed and u > unit_roundoff.float32 then
+        facts.narrowed = { site = instruction.site, dtype = dst.dtype, op = instruction.op }
+        break
+      end
+    end
+  end
+  return facts
+end
+
+local function run_kernel(job, case, mode, inputs, poison)
+  return session.run({
+    path = job.path, source = job.source, entry = job.entry, case = case, target = job.target, version = job.version, mode = mode, execute = true,
+    inputs = inputs, poison = poison, roots = job.roots, step_limit = job.step_limit,
+  })
+end
+
+-- The arguments of a case with the declared dtype and shape of each (files are loaded by the caller into arg.array).
+local function arguments_of(case)
+  local list <const>, elements = {}, 0
+  for i, arg in ipairs(case.args) do
+    local entry <const> = { name = arg.name, kind = arg.kind, dtype = arg.dtype, shape = arg.shape, value = arg.value, array = arg.array }
+    if arg.kind == "file" and arg.array then entry.dtype, entry.shape = arg.array.dtype, arg.array.shape end
+    if entry.shape then
+      local n = 1
+      for _, e in ipairs(entry.shape) do n = n * e end
+      elements = elements + n
+    end
+    list[i] = entry
+  end
+  return list, elements
+end
+verify.arguments_of = arguments_of
+
+local function contraction_blocks(job, arguments, inputs, which)
+  local first = nil
+  for _, arg in ipairs(arguments) do
+    if (arg.kind == "tensor" or arg.kind == "file") and arg.shape and #arg.shape >= 2 then
+      first = arg
+      break
+    end
+  end
+  if not first then return nil end
+  local axis <const> = #first.shape - 1
+  local extent <const> = first.shape[#first.shape]
+  return function(i)
+    if i * 128 >= extent or extent <= 128 then return nil end
+    local cut <const> = inputs[first.name]:copy()
+    cut:slice(axis, i * 128, math.min(extent, i * 128 + 128), 1):fill(0)
+    local changed <const> = {}
+    for name, value in pairs(inputs) do changed[name] = value end
+    changed[first.name] = cut
+    local outputs <const> = expected_of(job.reference, arguments, changed)
+    return outputs and outputs[which] and outputs[which].array or nil
+  end
+end
+
+-- Verify one case. Returns {ok, verdict, runs = {...}} or nil, err for a reference that fails.
+local function verify_case(job, case, progress)
+  local arguments <const>, elements <const> = arguments_of(case)
+  local result <const> = { case = case.text, ok = true, runs = {}, elements = elements, algorithm = { ok = true, ratio = 0, max_rel = 0 }, rounding = { grade = "pass", ratio = 0 } }
+  local count <const> = job.distributions or inputs_module.count_for(elements)
+  local declared <const> = {}
+  for _, arg in ipairs(arguments) do if arg.dtype then declared[#declared + 1] = arg.dtype end end
+  for d = 1, math.min(count, #inputs_module.distributions) do
+    local distribution <const> = inputs_module.distributions[d]
+    local seed <const> = distribution.private and job.private_seed or job.seeds[(d - 1) % #job.seeds + 1]
+    if progress then progress({ text = ("case %s, %s"):format(case.text, distribution.name) }) end
+    local inputs <const> = inputs_module.make(arguments, distribution, seed)
+    local hashes <const> = {}
+    for name, value in pairs(inputs) do hashes[name] = value:hash() end
+    local run <const> = { distribution = distribution.name, scale = distribution.scale, private = distribution.private, seed = not distribution.private and seed or nil }
+    result.runs[#result.runs + 1] = run
+    local exact <const> = run_kernel(job, case, "exact", inputs, 1)
+    if not exact.ok then
+      result.ok, result.verdict, result.diagnostics = false, "does not run", exact.diagnostics
+      return result
+    end
+    local expected <const>, err <const> = expected_of(job.reference, arguments, inputs)
+    if not expected then return nil, err end
+    if #expected ~= #exact.outputs then
+      result.ok, result.verdict = false, "algorithm"
+      result.text = ("the kernel returns %d outputs, the reference %d"):format(#exact.outputs, #expected)
+      return result
+    end
+    local spread <const> = {}
+    for trial = 1, 2 do
+      local moved <const> = expected_of(job.reference, arguments, nudged(inputs, trial, 2.0 ^ -52))
+      for i, output in ipairs(moved or {}) do
+        local gap <const> = array.unary("abs", array.binary("subtract", output.array, expected[i].array))
+        spread[i] = spread[i] and array.binary("maximum", spread[i], gap) or gap
+      end
+    end
+    local low <const> = expected_of(job.reference, arguments, inputs, "float32")
+    local chip <const> = run_kernel(job, case, "chip", inputs, 2)
+    if not chip.ok then
+      result.ok, result.verdict, result.diagnostics = false, "does not run", chip.diagnostics
+      return result
+    end
+    local facts <const> = record_facts(chip.record, declared)
+    result.contraction = facts.contraction
+    for name, value in pairs(inputs) do
+      if value:hash() ~= hashes[name] then
+        result.ok, result.verdict, result.text = false, "algorithm", ("the kernel changed its input %s"):format(name)
+        return result
+      end
+    end
+    for i, output in ipairs(exact.outputs) do
+      local want <const> = expected[i].array
+      local got <const> = output.array:cast("float64")
+      if not same_shape(got.shape, want.shape) then
+        result.ok, result.verdict = false, "algorithm"
+        result.text = ("output %s has shape %s, the reference gives %s"):format(output.name, shape_text(got.shape), shape_text(want.shape))
+        return result
+      end
+      local algorithm <const> = judge_algorithm(got, want, spread[i], distribution.special)
+      run.algorithm = run.algorithm and run.algorithm.ok and algorithm or run.algorithm or algorithm
+      local worst <const> = result.algorithm
+      if (algorithm.ratio or 0) > (worst.ratio or 0) then worst.ratio = algorithm.ratio end
+      if algorithm.max_rel and algorithm.max_rel < math.huge and algorithm.max_rel > worst.max_rel and distribution.name == "normal" then worst.max_rel = algorithm.max_rel end
+      if algorithm.noted then result.noted = (result.noted or 0) + algorithm.noted end
+      if not algorithm.ok and worst.ok then
+        worst.ok, worst.worst, worst.output, worst.distribution = false, algorithm.worst, output.name, distribution.name
+        worst.over, worst.mismatches, worst.count, worst.rel_l2 = algorithm.over, algorithm.mismatches, algorithm.count, algorithm.rel_l2
+        worst.pattern = patterns.explain(got, want, contraction_blocks(job, arguments, inputs, i))
+        result.ok, result.verdict = false, "algorithm"
+      end
+      local chip_out <const> = chip.outputs[i].array
+      local rounding <const> = judge_rounding(chip_out, got, chip_out.dtype, low and low[i] and low[i].array, want, facts.contraction, distribution.special)
+      run.rounding = rounding
+      if rounding.ratio > result.rounding.ratio or not result.rounding.distribution then
+        result.rounding = rounding
+        rounding.distribution, rounding.output, rounding.narrowed = distribution.name, output.name, facts.narrowed
+      end
+      if d == 1 then
+        result.outputs = result.outputs or {}
+        result.outputs[i] = { name = output.name, dtype = chip_out.dtype, shape = chip_out.shape }
+      end
+    end
+    if not result.ok then break end
+    if d == 1 then
+      local again <const> = run_kernel(job, case, "chip", inputs, 1)
+      result.deterministic = again.ok
+      for i, output in ipairs(again.outputs or {}) do
+        if not array.bits_equal(output.array, chip.outputs[i].array) then result.deterministic = false end
+      end
+      if not result.deterministic then
+        result.ok, result.verdict = false, "algorithm"
+        result.text = "two runs on the same inputs differ: something is read before it is written"
+        break
+      end
+      result.stats = chip.stats
+    end
+  end
+  if result.ok and result.rounding.grade == "fail" then result.ok, result.verdict = false, "rounding" end
+  if result.ok then result.verdict = "proved" end
+  return result
+end
+
+-- job: {path | source, entry, cases = {parsed}, reference, target, version, seeds, private_seed, roots, progress, distributions, step_limit}.
+-- Returns {ok, verdict, cases, private_seed, seeds} or nil, err when the reference fails.
+function verify.run(job)
+  job.seeds = job.seeds or inputs_module.public_seeds
+  local out <const> = { ok = true, verdict = "proved", cases = {}, seeds = job.seeds, private_seed = job.private_seed }
+  for i, case in ipairs(job.cases) do
+    local result <const>, err <const> = verify_case(job, case, job.progress)
+    if not result then return nil, err end
+    out.cases[i] = result
+    if not result.ok and out.ok then out.ok, out.verdict = false, result.verdict end
+  end
+  return out
+end
+
+local function figure(x)
+  if x == nil then return "-" end
+  if x ~= x or x == math.huge then return tostring(x) end
+  return ("%.2g"):format(x)
+end
+
+-- One line per case for people, and the story of the first failure.
+function verify.describe(result)
+  local lines <const> = {}
+  local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+  for _, case in ipairs(result.cases) do
+    local r <const> = case.rounding
+    say("%s  %s: algorithm within %s of its allowance (max rel %s), rounding %s of its bound%s, %d input sets", case.ok and "ok  " or "FAIL", case.case,
+      figure(case.algorithm.ratio), figure(case.algorithm.max_rel), figure(r.ratio), r.ulp and (", worst %s ulp"):format(figure(r.ulp)) or "", #case.runs)
+    if case.text then say("      %s", case.text) end
+    local a <const> = case.algorithm
+    if not a.ok then
+      local w <const> = a.worst
+      say("      algorithm: output %s, %s of %d elements wrong on %s inputs; worst at [%s] (tile %d, partition %d): got %s, want %s", a.output,
+        a.mismatches > 0 and a.mismatches or a.over, a.count, a.distribution, table.concat(w.index, ","), w.tile, w.partition, ("%.9g"):format(w.got), ("%.9g"):format(w.want))
+      if a.pattern then say("      %s", a.pattern) end
+    end
+    if r.grade ~= "pass" and case.verdict ~= "algorithm" then
+      say("      rounding: output %s loses %s times what its dtypes allow on %s inputs%s", r.output or "?", figure(r.ratio), r.distribution or "?",
+        r.narrowed and (" (%s writes %s)"):format(r.narrowed.op or "an instruction", r.narrowed.dtype) or "")
+    end
+  end
+  return lines
+end
+
+return verify
