@@ -121,6 +121,7 @@ return {
   -- Language
   ["syntax"] = { title = "not Python", doc = "The Python Language Reference" },
   ["python-unsupported"] = { title = "Python that nkiln does not run", doc = "NKI Language Guide" },
+  ["integer-overflow"] = { title = "an integer beyond 64 bits", reason = "NKI's integers have 32 bits", doc = "NKI Language Guide" },
   ["python-error"] = { title = "the kernel's own Python failed", doc = "NKI Language Guide" },
   ["assert-failed"] = { title = "an assertion of the kernel failed for this case", doc = "NKI Language Guide" },
   ["python-not-allowed"] = { title = "Python that the NKI compiler does not accept", doc = "NKI Language Guide" },

@@ -102,6 +102,12 @@ function work.run(request, job)
         item.outputs[k] = summary(output)
         if request.arrays then item.outputs[k].array = output.array end
       end
+      if request.against == "nki" and job and job.call then
+        local beside <const>, why <const> = require("nki.against").run(request, job, one, result, report.entry)
+        if not beside then return nil, why end
+        item.against = beside
+        report.text = (report.text and report.text .. "\n" or "") .. beside.text
+      end
       if request.out then
         local folder <const> = #parsed > 1 and ("%s/case%d"):format(request.out, i) or request.out
         local ok <const>, why <const> = write_case(folder, result, item.outputs)
@@ -115,7 +121,7 @@ function work.run(request, job)
   if report.ok and request.reference and request.verify ~= false then
     local verdict <const>, why <const> = verify(request, report, parsed, job)
     if not verdict then return nil, why end
-    report.verdict, report.text = verdict.verdict, verdict.text
+    report.verdict, report.text = verdict.verdict, (report.text and report.text .. "\n" or "") .. (verdict.text or "")
     report.verification = verdict
     if verdict.ok == false then report.ok = false end
     for i, item in ipairs(verdict.cases or {}) do
