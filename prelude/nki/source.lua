@@ -23,17 +23,18 @@ local function failure(code, path, message, more)
 end
 
 local WORDS <const> = {
-  ENOENT = "no such file", ENOTDIR = "no such file", EISDIR = "this is a folder, not a kernel file", EACCES = "permission denied",
+  not_found = "no such file", not_directory = "no such file", is_directory = "this is a folder, not a kernel file", denied = "permission denied",
+  not_a_file = "not a regular file",
 }
 
 function source.read(path, limits)
   local most <const> = limits and limits.bytes or source.limits.bytes
   local text <const>, err <const> = fs.read(path, most)
   if not text then
-    if err.code == "too-big" then
+    if err.code == "too_large" then
       return failure("file-too-large", path, ("%s: larger than %d MiB, which no kernel is; is this the right file?"):format(path, most >> 20))
     end
-    local missing <const> = err.code == "ENOENT" or err.code == "ENOTDIR"
+    local missing <const> = err.code == "not_found" or err.code == "not_directory"
     return failure(missing and "file-missing" or "file-unreadable", path,
       WORDS[err.code] and ("%s: %s"):format(path, WORDS[err.code]) or err.message)
   end
