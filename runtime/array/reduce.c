@@ -126,8 +126,15 @@ static void reduce_along_memory(const struct job *j) {
     } while (advance(&j->kept, j->kept.ndim, index, &at));
 }
 
-// The last kept axis runs along memory: whole rows are joined, in groups of 64 so that the error of a sum grows with the
-// number of groups, not of rows.
+// acc = row, or acc joined with row.
+static void join(const struct job *j, bool first, size_t n, void *acc, const void *row) {
+    const struct kernels *k = kernels();
+    if (first) k->unary[j->row][UNARY_COPY](n, acc, row);
+    else k->binary[j->row][joining[j->op]](n, acc, acc, 1, row, 1);
+}
+
+// The last kept axis runs along memory: whole rows are joined, 64 rows to a group and 64 groups to a section, so that the
+// error of a sum grows with 128 + rows / 4096.
 static void reduce_across_memory(const struct job *j) {
     enum { GROUP = 64 };
     const struct kernels *k = kernels();
@@ -139,7 +146,7 @@ static void reduce_across_memory(const struct job *j) {
     int64_t kept_index[ARRAY_MAX_DIMS] = {0};
     const unsigned char *outer = j->base;
     unsigned char *out = j->out;
-    uint64_t buffer[WALK_BLOCK], group[WALK_BLOCK];
+    uint64_t buffer[WALK_BLOCK], group[WALK_BLOCK], section[WALK_BLOCK];
     do {
         for (int64_t start = 0; start < length; start += WALK_BLOCK) {
             size_t n = (size_t)(length - start < WALK_BLOCK ? length - start : WALK_BLOCK);
@@ -147,27 +154,22 @@ static void reduce_across_memory(const struct job *j) {
             const unsigned char *at = outer + start * stride;
             unsigned char *total = out + (size_t)start * size;
             int64_t rows = 0;
-            bool more, first_group = true;
+            bool more;
             do {
                 const void *row = at;
                 if (!same || stride != (int64_t)size) {
                     convert_row(n, computed, buffer, (ptrdiff_t)size, j->source, at, stride);
                     row = buffer;
                 }
-                if (j->op == REDUCE_SUM_SQUARE) {
-                    k->unary[j->row][UNARY_SQUARE](n, buffer, row);
+                if (j->op == REDUCE_SUM_SQUARE || j->op == REDUCE_ABS_MAX) {
+                    k->unary[j->row][j->op == REDUCE_ABS_MAX ? UNARY_ABS : UNARY_SQUARE](n, buffer, row);
                     row = buffer;
                 }
-                if (rows % GROUP == 0)
-                    k->unary[j->row][j->op == REDUCE_ABS_MAX ? UNARY_ABS : UNARY_COPY](n, group, row);
-                else k->binary[j->row][joining[j->op]](n, group, group, 1, row, 1);
+                join(j, rows % GROUP == 0, n, group, row);
                 rows++;
                 more = advance(&j->gone, j->gone.ndim, index, &at);
-                if (!more || rows % GROUP == 0) {
-                    if (first_group) memcpy(total, group, n * size);
-                    else k->binary[j->row][joining[j->op]](n, total, total, 1, group, 1);
-                    first_group = false;
-                }
+                if (!more || rows % GROUP == 0) join(j, (rows - 1) / GROUP % GROUP == 0, n, section, group);
+                if (!more || rows % (GROUP * GROUP) == 0) join(j, rows <= GROUP * GROUP, n, total, section);
             } while (more);
         }
         out += (size_t)length * size;
