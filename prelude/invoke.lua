@@ -150,6 +150,9 @@ local function away(host, entry, decl, args, options)
   local given <const> = rights_options(host, entry, decl, args, options.caller)
   given.interactive = host.can_ask()
   local mine <const> = rights_of(host, entry, decl, args, options.caller)
+  -- The worker's folders are opened when it confines itself, so what it may write has to be there.
+  local made <const>, unwritable <const> = host.make_state_folder()
+  if not made then return nil, fault.of(unwritable) end
   budget:start()
   local value <const>, err <const> = host.job("work.skill", {
     entry = { name = entry.name, path = entry.path, script = entry.script, kind = entry.kind, scope = entry.scope },

@@ -84,12 +84,13 @@ static int draft_open(struct draft *d, const struct fs_root *root, const char *p
     if (exists && !S_ISREG(old.st_mode)) return ENOTSUP;
     // A rename needs no right on the file it replaces; a file marked read-only is still respected.
     if (exists && faccessat(d->folder, d->base, W_OK, AT_EACCESS) != 0) return errno;
-    d->fd = openat(d->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    mode_t mode = exists ? old.st_mode & 0777 : 0666;
+    d->fd = openat(d->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
     if (d->fd < 0) {
         if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL) return errno;
         for (int tries = 0; tries < 100; tries++) {
             draft_name(d);
-            d->fd = openat(d->folder, d->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+            d->fd = openat(d->folder, d->temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
             if (d->fd >= 0 || errno != EEXIST) break;
         }
         if (d->fd < 0) return errno;
@@ -98,7 +99,10 @@ static int draft_open(struct draft *d, const struct fs_root *root, const char *p
     if (exists) {
         if ((old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(d->fd, old.st_uid, old.st_gid) != 0)
             errno = 0; // the owner changes to us; only root could keep it
-        if (fchmod(d->fd, old.st_mode & 07777) != 0) return errno;
+        // A confined worker may not change modes: it keeps what the umask left of the old one.
+        struct stat new;
+        if (fstat(d->fd, &new) != 0) return errno;
+        if ((new.st_mode & 07777) != (old.st_mode & 07777) && fchmod(d->fd, old.st_mode & 07777) != 0 && errno != EPERM) return errno;
     }
     return 0;
 }

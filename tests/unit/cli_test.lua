@@ -58,15 +58,15 @@ t.test("nothing at all prints a short overview", function()
 end)
 
 t.test("an unknown command suggests the nearest and exits 2", function()
-  local status <const>, host <const> = run { "skils" }
+  local status <const>, host <const> = run { "skilss" }
   t.eq(status, 2)
-  t.eq(host.told, "nkiln: unknown command skils: did you mean skills?\n")
+  t.eq(host.told, "nkiln: unknown command skilss: did you mean skills?\n")
   t.has(select(2, run { "gret" }).told, "did you mean greet?")
   t.has(select(2, run { "xyzzy" }).told, "nkiln help lists the commands")
 end)
 
 t.test("with --json an error is JSON on stdout and nothing on stderr", function()
-  local status <const>, host <const> = run { "skils", "--json" }
+  local status <const>, host <const> = run { "skilss", "--json" }
   t.eq(status, 2)
   t.eq(host.told, "")
   t.eq(host.data.ok, false)
