@@ -11,8 +11,7 @@ static const char *const kind_names[PV_KINDS] = {
 };
 
 static const char *const slow_names[SLOW_COUNT] = {
-    "binop",  "compare",   "attr", "setattr",   "getitem", "setitem",   "iter",
-    "callee", "str_index", "name", "construct", "init",    "identity", "unpacked",
+    "binop", "compare", "attr", "setattr", "getitem", "setitem", "iter", "callee", "str_index", "name", "init", "identity",
 };
 
 enum pv_kind pv_kind(lua_State *L, int index) {
@@ -264,6 +263,12 @@ static int op_site(lua_State *L) {
     return 1;
 }
 
+// Forget the nesting of comparisons that an error cut short.
+static int op_reset(lua_State *L) {
+    pv_ops(L)->depth = 0;
+    return 0;
+}
+
 static int op_limit(lua_State *L) {
     struct run_state *run = run_state(L);
     lua_pushinteger(L, (lua_Integer)run->steps);
@@ -304,7 +309,7 @@ void pv_register_core(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"setup", op_setup},     {"TRUE", op_true},   {"NOT", op_not},   {"STEP", op_step},           {"UNBOUND", op_unbound},
         {"FREE", op_free},       {"LIST", op_list},   {"TUPLE", op_tuple}, {"type_name", op_type_name}, {"kind", op_kind},
-        {"site", op_site},       {"limit", op_limit}, {"trace", op_trace}, {NULL, NULL},
+        {"site", op_site},       {"limit", op_limit}, {"reset", op_reset}, {"trace", op_trace}, {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }

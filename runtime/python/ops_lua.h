@@ -49,10 +49,8 @@ enum pv_slow {
     SLOW_CALLEE,    // (obj) -> callable, self or nil
     SLOW_STR_INDEX, // (s, index or start, stop, step) -> string
     SLOW_NAME,      // (obj) -> type name
-    SLOW_CONSTRUCT, // Lua function (class, ...) -> instance, called without passing through C
     SLOW_INIT,      // Lua function (init, object, ...) -> object
     SLOW_IDENTITY,  // Lua function (x) -> x
-    SLOW_UNPACKED,  // Lua function (packed) -> packed[1](packed[2] ...)
     SLOW_COUNT,
 };
 

@@ -1,0 +1,228 @@
+-- SPDX-License-Identifier: MIT
+-- Lowering of calls and comprehensions. A call goes the shortest way its callee allows: a Lua call when the callee is
+-- known to be a plain Python function of this module and the arguments fit; CALL for what is likely native (builtins,
+-- imported names), which runs it inside C; else BIND or METHOD, which return the Lua function and its arguments for `A`
+-- to call outside C.
+
+local scopes <const> = require "python.lower_scope"
+local E <const> = require "python.lower_expr"
+
+local kinds <const>, quote <const> = E.kinds, E.quote
+
+-- A function that takes plain positional parameters only and checks their number itself.
+function E.is_simple(args) return not args.vararg and not args.kwarg and #args.kwonlyargs == 0 end
+
+function E.counts(args)
+  local most <const> = #args.posonlyargs + #args.args
+  return most - #args.defaults, most
+end
+
+-- The FunctionDef that a name certainly stands for, if any.
+function E:known_function(node)
+  if node.type ~= "Name" then return nil end
+  local kind <const>, var <const> = scopes.resolve(self.scope, node.id)
+  local def <const> = var and var.def
+  if not def or def.type ~= "FunctionDef" or #def.decorator_list > 0 or not E.is_simple(def.args) then return nil end
+  if kind == "global" or ((kind == "local" or kind == "free") and self:is_assigned(var)) then return def end
+  return nil
+end
+
+local function is_builtin(self, node, name)
+  if node.type ~= "Name" or (name and node.id ~= name) then return false end
+  local kind <const>, var <const> = scopes.resolve(self.scope, node.id)
+  return kind == "global" and not var and not self.module.star_import and self.module.builtin(node.id)
+end
+E.is_builtin_name = is_builtin
+
+local function starred(node)
+  if E.has_star(node.args) then return true end
+  for _, k in ipairs(node.keywords) do
+    if not k.arg then return true end
+  end
+  return #node.args + #node.keywords > 100
+end
+
+-- f(*a, **k): the arguments as a list and a dict.
+local function spread_call(self, node, callee)
+  local parts <const> = { callee, { type = "List", elts = node.args, ctx = "Load", args_only = true } }
+  if #node.keywords == 0 then
+    local codes <const> = self:operands(parts, function(s, n)
+      if n.args_only then return s:elements(n.elts) end
+      return s:expr(n)
+    end)
+    return "A(" .. self:call("BINDV", self:site(node), codes[1], codes[2], "nil") .. ")", 3
+  end
+  local codes <const> = self:operands(parts, function(s, n)
+    if n.args_only then return s:elements(n.elts) end
+    return s:expr(n)
+  end)
+  local list <const> = self:hoist(codes[2])
+  local f = codes[1]
+  if not self:stable(f) then f = self:hoist(f) end
+  local dict <const> = self:hoist(self:call("DICT", "{}"))
+  for _, k in ipairs(node.keywords) do
+    local code <const> = self:expr(k.value)
+    if k.arg then
+      self:before(self:call("KEYWORD", self:site(node), dict, quote(k.arg), code) .. ";")
+    else
+      self:before(self:call("KEYWORDS", self:site(node), dict, code) .. ";")
+    end
+  end
+  return "A(" .. self:call("BINDV", self:site(node), f, list, dict) .. ")", 3
+end
+
+-- Builtins with a helper of their own.
+local direct <const> = { len = "LEN" }
+
+-- Consumers that take all of a generator at once: its items can be a list.
+local eager <const> = { sum = true, list = true, tuple = true, set = true, sorted = true, min = true, max = true, frozenset = true, dict = true }
+
+local function arguments(self, node, first)
+  local nodes <const>, names <const> = { first }, {}
+  for _, a in ipairs(node.args) do nodes[#nodes + 1] = a end
+  for _, k in ipairs(node.keywords) do
+    nodes[#nodes + 1] = k.value
+    names[#names + 1] = k.arg
+  end
+  local codes <const>, depth <const> = self:operands(nodes)
+  return codes, names, depth
+end
+
+function kinds.Call(self, node)
+  local func <const> = node.func
+  if func.type == "Name" and func.id == "super" and is_builtin(self, func) and #node.args == 0 then return self:super_object(node), 1 end
+  if starred(node) then return spread_call(self, node, func) end
+
+  local one <const> = #node.args == 1 and #node.keywords == 0
+  if one and func.type == "Name" and direct[func.id] and is_builtin(self, func) then
+    local codes <const>, depth <const> = self:operands(node.args)
+    return self:call(direct[func.id], self:site(node), codes[1]), depth + 1
+  end
+  if #node.args >= 1 and node.args[1].type == "GeneratorExp" and func.type == "Name" and eager[func.id] and is_builtin(self, func) then
+    local generator <const> = node.args[1]
+    if self:inline_generator(generator) then node.args[1] = generator.as_list end
+  end
+
+  local def <const> = #node.keywords == 0 and self:known_function(func)
+  if def then
+    local least <const>, most <const> = E.counts(def.args)
+    if #node.args >= least and #node.args <= most then
+      local codes <const>, _, depth <const> = arguments(self, node, func)
+      return codes[1] .. "(" .. table.concat(codes, ", ", 2) .. ")", depth + 1
+    end
+  end
+
+  if func.type == "Attribute" and not self:is_imported(func.value) then
+    local codes <const>, names <const>, depth <const> = arguments(self, node, func.value)
+    local object <const> = table.remove(codes, 1)
+    local name <const> = quote(self:private(func.attr))
+    local mark <const> = ""
+    if #names == 0 then return mark .. "A(" .. self:call("METHOD", self:site(node), object, name, table.unpack(codes)) .. ")", depth + 2 end
+    return mark .. "A(" .. self:call("METHODK", self:site(node), self:keywords(names), object, name, table.unpack(codes)) .. ")", depth + 2
+  end
+
+  local native <const> = is_builtin(self, func) or self:is_imported(func)
+  local codes <const>, names <const>, depth <const> = arguments(self, node, func)
+  if native then
+    if #names == 0 then return self:call("CALL", self:site(node), table.unpack(codes)), depth + 1 end
+    return self:call("CALLK", self:site(node), self:keywords(names), table.unpack(codes)), depth + 1
+  end
+  if #names == 0 then return "A(" .. self:call("BIND", self:site(node), table.unpack(codes)) .. ")", depth + 2 end
+  return "A(" .. self:call("BINDK", self:site(node), self:keywords(names), table.unpack(codes)) .. ")", depth + 2
+end
+
+-- super() inside a method: the class being defined and the method's first parameter.
+function E:super_object(node)
+  local fn = self
+  while fn and not fn.method_self do fn = fn.parent end
+  if not fn then return self:call("UNDEFINED", self:site(node), '"super(): no arguments"') end
+  return self:call("SUPER", fn.class_name, fn.method_self)
+end
+
+-- comprehensions --------------------------------------------------------------------------------------------------------
+
+-- A generator expression that names nothing of its own function but through comprehensions can be a list comprehension.
+function E:inline_generator(node)
+  local scope <const> = self.module.scopes[node]
+  if scope.generator or scope.inlined then return scope.inlined end
+  scope.kind, scope.inlined = "comp", true
+  local copy <const> = {}
+  for k, v in pairs(node) do copy[k] = v end
+  copy.type = "ListComp"
+  node.as_list = copy
+  self.module.scopes[copy] = scope
+  return true
+end
+
+-- Emit the loops of a comprehension around what `inner` adds; everything goes to `before`.
+function E:comprehension(node, inner)
+  local outer_scope <const> = self.scope
+  local scope <const> = self.module.scopes[node]
+  self.module:number_scope(scope)
+  local ends = 0
+  for i, gen in ipairs(node.generators) do
+    if gen.is_async == 1 then self:refuse(node, "an asynchronous comprehension") end
+    if i == 2 then self.scope = scope end
+    local source <const> = self:expr(gen.iter)
+    self.scope = scope
+    if i == 1 then
+      for _, var in ipairs(scope.order) do
+        var.always = true
+        self:before("local " .. self:variable(var) .. ";")
+      end
+    end
+    self.items = (self.items or 0) + 1
+    local item <const> = "x" .. self.items
+    self:before(("for _, %s in %s do"):format(item, self:call("ITER", self:site(gen.iter), source)))
+    ends = ends + 1
+    self:assign(gen.target, item)
+    for _, test in ipairs(gen.ifs) do
+      local code <const> = self:cond(test)
+      self:before("if " .. code .. " then")
+      ends = ends + 1
+    end
+    if i == 1 then self.scope = scope end
+  end
+  inner()
+  self.scope = outer_scope
+  self:before(("end "):rep(ends))
+end
+
+function kinds.ListComp(self, node)
+  local result <const>, count <const> = self:hoist "{}", self:hoist "0"
+  self:comprehension(node, function()
+    local code <const> = self:expr(node.elt)
+    self:before(("%s = %s + 1; %s[%s] = %s;"):format(count, count, result, count, code))
+  end)
+  return self:call("LIST", result), 1
+end
+
+function kinds.SetComp(self, node)
+  local result <const>, count <const> = self:hoist "{}", self:hoist "0"
+  self:comprehension(node, function()
+    local code <const> = self:expr(node.elt)
+    self:before(("%s = %s + 1; %s[%s] = %s;"):format(count, count, result, count, code))
+  end)
+  return self:call("SET", result), 1
+end
+
+function kinds.DictComp(self, node)
+  local result <const> = self:hoist(self:call("DICT", "{}"))
+  self:comprehension(node, function()
+    local codes <const> = self:operands { node.key, node.value }
+    self:before(self:call("SETITEM", self:site(node), result, codes[1], codes[2]) .. ";")
+  end)
+  return result
+end
+
+-- A generator expression is a coroutine; its first iterable is evaluated at once.
+function kinds.GeneratorExp(self, node)
+  if self.module.scopes[node].inlined then return kinds.ListComp(self, node.as_list) end
+  local source <const> = self:hoist((self:expr(node.generators[1].iter)))
+  local code <const> = self:inner_function(node, function(inner)
+    inner:generator_body(node, source)
+  end, "")
+  return self:call("GENERATOR", "nil", code), 2
+end
+
+return E
