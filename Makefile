@@ -41,7 +41,7 @@ all: $(BUILD)/nkiln
 $(BUILD)/nkiln: $(OBJ)/runtime/main.o $(OBJECTS) $(OBJ)/embed.o
 	$(CC) $(LDSAN) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
-$(BUILD)/nkiln-lua: $(OBJ)/tests/host.o $(OBJECTS) $(OBJ)/embed.o
+$(BUILD)/nkiln-lua: $(OBJ)/tests/host.o $(OBJ)/tests/jailtry.o $(OBJECTS) $(OBJ)/embed.o
 	$(CC) $(LDSAN) $(LDFLAGS) -rdynamic -o $@ $^ $(LIBS)
 
 $(OBJ)/%.o: %.c Makefile vendor/config.mk

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "jailtry.h"
 #include "modules.h"
 #include "run.h"
 #include "worker.h"
@@ -20,6 +21,7 @@ static int traceback(lua_State *L) {
 
 int main(int argc, char **argv) {
     if (argc == 2 && strcmp(argv[1], WORKER_ARGUMENT) == 0) return worker_main(); // tests start workers from here
+    if (argc == 5 && strcmp(argv[1], "--jail-try") == 0) return jail_try(argv[2], argv[3], argv[4]);
     if (argc < 2) {
         fprintf(stderr, "usage: nkiln-lua SCRIPT.lua [ARGS]\n");
         return 2;

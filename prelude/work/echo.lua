@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The smallest job: what it gets, it returns. Tests of the worker use its other ways to end.
+-- The smallest job: what it gets, it returns.
 
 local echo <const> = {}
 
