@@ -102,6 +102,12 @@ bool nki_check_capacity(struct nki_machine *m, enum nki_buffer buffer);
 bool nki_capacity_peak(struct nki_machine *m, enum nki_buffer buffer, int64_t *peak, uint32_t *when);
 bool nki_fail_memory(struct nki_machine *m, bool refused);
 
+// The Vector Engine's reduction registers around an instruction that reduces: check before the commit, begin after it,
+// fold into m->dve_acc and m->dve_flow, end.
+bool nki_vector_reduce_check(struct nki_machine *m, enum nki_reduce_cmd cmd, const struct nki_view *res);
+bool nki_vector_reduce_begin(struct nki_machine *m, enum nki_reduce_cmd cmd, enum nki_op op, const struct nki_value *init);
+bool nki_vector_reduce_end(struct nki_machine *m, const struct nki_view *res, bool negate);
+
 // Row operations shared by the elementwise instructions.
 void nki_row_binary_f32(enum nki_op op, int64_t n, float *dst, const float *a, int a_step, const float *b, int b_step);
 void nki_row_binary_f64(enum nki_op op, int64_t n, double *dst, const double *a, int a_step, const double *b, int b_step);

@@ -314,3 +314,190 @@ bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struc
     if (dst->indirect || src->indirect) return transfer_indirect(m, dst, src, o->oob);
     return transfer(m, dst, src);
 }
+
+// --- transpose ------------------------------------------------------------------------------------------------------------
+
+// The dimensions of v in the order of axes, partitions included.
+static bool open_permuted(struct nki_machine *m, struct side *s, const struct nki_view *v, const int64_t *axes) {
+    if (!nki_lane_open(m, &s->lane, v, false)) return false;
+    s->base = s->lane.base;
+    s->type = s->lane.type;
+    s->n = v->ndim;
+    int64_t size = (int64_t)dtype_size(s->type);
+    for (int d = 0; d < v->ndim; d++) {
+        int64_t a = axes[d];
+        s->count[d] = v->shape[a];
+        s->stride[d] = a == 0 && nki_on_chip(v->st->buffer) ? (int64_t)s->lane.pitch : v->stride[a] * size;
+    }
+    return true;
+}
+
+static bool fail_axes(struct nki_machine *m, const struct nki_view *src, const int64_t *axes, int count, const char *want) {
+    char text[96];
+    nki_fail(&m->err, "transpose-axes", "these axes are not possible for a tensor of %d dimensions", src->ndim);
+    nki_error_view(&m->err, "src", src);
+    nki_error_value(&m->err, "axes", "%s", nki_shape_text(text, axes, count < NKI_MAX_DIMS ? count : NKI_MAX_DIMS));
+    nki_error_want(&m->err, "%s", want);
+    nki_error_got(&m->err, "%s", text);
+    return false;
+}
+
+static bool fail_hwdge(struct nki_machine *m, const struct nki_view *src, const char *want) {
+    nki_fail(&m->err, "transpose-limit", "hardware DGE cannot transpose this tensor: it needs %s", want);
+    nki_error_view(&m->err, "src", src);
+    nki_error_want(&m->err, "%s", want);
+    return false;
+}
+
+bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const int64_t *axes, int count,
+                       const struct nki_dma_options *o) {
+    nki_begin(m, NKI_I_DMA_TRANSPOSE);
+    struct nki_use u[2] = {{.name = "dst", .view = dst, .write = true}, {.name = "src", .view = src}};
+    int engine;
+    if (!check_dma(m, u, 2, o, &engine)) return false;
+    static const int64_t usual[3][4] = {{1, 0}, {2, 1, 0}, {3, 1, 2, 0}};
+    if (src->ndim < 2 || src->ndim > 4) return fail_axes(m, src, axes, count, "a tensor of 2, 3 or 4 dimensions");
+    const int64_t *order = usual[src->ndim - 2];
+    if (count && (count != src->ndim || memcmp(axes, order, (size_t)count * sizeof *axes) != 0))
+        return fail_axes(m, src, axes, count, src->ndim == 2 ? "(1, 0)" : src->ndim == 3 ? "(2, 1, 0)" : "(3, 1, 2, 0)");
+    if (src->indirect || dst->indirect) {
+        nki_fail(&m->err, "op-not-simulated", "an indirect dma_transpose is an NKI operation that the machine does not execute");
+        nki_error_view(&m->err, "src", src);
+        return false;
+    }
+    bool fits = dst->ndim == src->ndim;
+    for (int d = 0; fits && d < src->ndim; d++) fits = dst->shape[d] == src->shape[order[d]];
+    if (!fits) {
+        char a[96], b[96];
+        int64_t want[4];
+        for (int d = 0; d < src->ndim; d++) want[d] = src->shape[order[d]];
+        nki_fail(&m->err, "shape-mismatch", "the transpose is %s, dst is %s", nki_shape_text(a, want, src->ndim), nki_view_shape_text(b, dst));
+        nki_error_view(&m->err, "dst", dst);
+        nki_error_view(&m->err, "src", src);
+        nki_error_want(&m->err, "%s", a);
+        nki_error_got(&m->err, "%s", b);
+        return false;
+    }
+    if (!nki_need_same_dtype(m, &u[0], &u[1])) return false;
+    if (o->dge == NKI_DGE_SWDGE || o->dge == NKI_DGE_NONE) {
+        nki_fail(&m->err, "value-type", "a direct dma_transpose takes dge_mode unknown or hwdge");
+        nki_error_want(&m->err, "nisa.dge_mode.unknown or nisa.dge_mode.hwdge");
+        return false;
+    }
+    if (o->dge == NKI_DGE_HWDGE) {
+        int64_t first = src->shape[0], last = src->shape[src->ndim - 1];
+        bool rows = src->ndim == 2 ? first == 16 : (first == 1 || first == 2 || first == 4 || first == 8 || first == 16) && first * src->shape[src->ndim - 2] % 16 == 0;
+        if (!rows) return fail_hwdge(m, src, src->ndim == 2 ? "16 rows" : "1, 2, 4, 8 or 16 rows, times the last dimension but one a multiple of 16");
+        if (last > 128) return fail_hwdge(m, src, "a last dimension of at most 128");
+        if (nki_dtype_size(src->dtype) != 2) return fail_hwdge(m, src, "a 2-byte type");
+    }
+    if (!nki_check_initialised(m, u, 2)) return false;
+    struct nki_effect e = {.moves = true};
+    struct nki_instruction *r = nki_commit(m, engine, u, 2, &e);
+    if (!r) return false;
+    note_dma(m, r, dst, src, o);
+    r->flags |= NKI_FLAG_TRANSPOSE;
+    if (!m->execute) return true;
+    struct side s, d;
+    static const int64_t same[4] = {0, 1, 2, 3};
+    if (!open_permuted(m, &s, src, order)) return false;
+    struct nki_lane keep = s.lane;
+    if (dst->st == src->st && !nki_lane_detach(m, &keep)) return false;
+    if (keep.base != s.lane.base) { // a copy, contiguous in the source's order
+        int64_t step = (int64_t)dtype_size(s.type), strides[4];
+        for (int k = src->ndim - 1; k >= 0; k--) {
+            strides[k] = step;
+            step *= src->shape[k];
+        }
+        s.base = keep.base;
+        for (int k = 0; k < src->ndim; k++) s.stride[k] = strides[order[k]];
+        s.lane = keep;
+    }
+    if (!nki_lane_open(m, &d.lane, dst, true)) return false;
+    nki_lane_close(m, &d.lane, true);
+    if (!open_permuted(m, &d, dst, same)) return false;
+    int64_t at[4] = {0};
+    int n = src->ndim;
+    int64_t total = nki_view_size(dst) / d.count[n - 1];
+    for (int64_t k = 0; k < total; k++) {
+        uint8_t *to = d.base, *from = s.base;
+        for (int q = 0; q + 1 < n; q++) {
+            to += at[q] * d.stride[q];
+            from += at[q] * s.stride[q];
+        }
+        copy_strided((size_t)d.count[n - 1], dtype_size(d.type), to, (ptrdiff_t)d.stride[n - 1], from, (ptrdiff_t)s.stride[n - 1]);
+        int q = n - 2;
+        while (q >= 0 && ++at[q] == d.count[q]) at[q--] = 0;
+    }
+    nki_lane_close(m, &s.lane, false);
+    return nki_lane_close(m, &d.lane, true);
+}
+
+bool nki_dma_compute(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *const *srcs, int count, enum nki_op op,
+                     const struct nki_dma_options *o) {
+    nki_begin(m, NKI_I_DMA_COMPUTE);
+    struct nki_use u[17] = {{.name = "dst", .view = dst, .write = true}};
+    if (count < 1 || count > 16) {
+        nki_fail(&m->err, "value-type", "dma_compute adds 1 to 16 tensors, %d given", count);
+        nki_error_want(&m->err, "1 to 16 tensors");
+        nki_error_got(&m->err, "%d", count);
+        nki_error_limit(&m->err, 16);
+        return false;
+    }
+    for (int i = 0; i < count; i++) u[i + 1] = (struct nki_use){.name = "srcs", .view = srcs[i]};
+    int engine;
+    if (!check_dma(m, u, count + 1, o, &engine)) return false;
+    if (op != NKI_OP_ADD) return nki_fail_op(m, "reduce_op", op, "nl.add, the only one dma_compute has");
+    for (int i = 0; i <= count; i++) {
+        if (u[i].view->indirect) {
+            nki_fail(&m->err, "op-not-simulated", "dma_compute with run-time indices is an NKI operation that the machine does not execute");
+            nki_error_view(&m->err, u[i].name, u[i].view);
+            return false;
+        }
+        if (nki_view_size(u[i].view) == nki_view_size(dst)) continue;
+        nki_fail(&m->err, "shape-mismatch", "all tensors of dma_compute hold the same number of elements");
+        nki_error_view(&m->err, "dst", dst);
+        nki_error_view(&m->err, "srcs", u[i].view);
+        nki_error_want(&m->err, "%" PRId64 " elements", nki_view_size(dst));
+        nki_error_got(&m->err, "%" PRId64, nki_view_size(u[i].view));
+        return false;
+    }
+    if (!nki_check_initialised(m, u, count + 1)) return false;
+    struct nki_effect e = {.roundings = (uint32_t)count, .sum = true, .functions = {NKI_OP_ADD}};
+    struct nki_instruction *r = nki_commit(m, engine, u, count + 1, &e);
+    if (!r) return false;
+    note_dma(m, r, dst, srcs[0], o);
+    r->alu[0] = (uint8_t)op;
+    if (!m->execute) return true;
+    // Every source as one flat row of float64: the sum of few float32 values needs no more.
+    struct nki_lane out;
+    int64_t n = nki_view_size(dst);
+    double *sum = calloc((size_t)n, sizeof *sum);
+    if (!sum) return nki_fail_memory(m, false);
+    bool ok = true;
+    for (int i = 0; ok && i < count; i++) {
+        struct nki_lane in;
+        if (!nki_lane_open(m, &in, srcs[i], false)) {
+            ok = false;
+            break;
+        }
+        for (int64_t p = 0; p < in.parts; p++) {
+            for (int64_t s = 0; s < in.free; s += NKI_CHUNK) {
+                int64_t len = in.free - s < NKI_CHUNK ? in.free - s : NKI_CHUNK;
+                double x[NKI_CHUNK];
+                const double *row = nki_lane_f64(&in, p, s, len, x);
+                double *to = sum + p * in.free + s;
+                for (int64_t k = 0; k < len; k++) to[k] = m->mode == NKI_EXACT ? to[k] + row[k] : (double)((float)to[k] + (float)row[k]);
+            }
+        }
+        nki_lane_close(m, &in, false);
+    }
+    if (ok && nki_lane_open(m, &out, dst, true)) {
+        for (int64_t p = 0; p < out.parts; p++) nki_lane_put_f64(&out, p, 0, out.free, sum + p * out.free);
+        nki_lane_close(m, &out, true);
+    } else {
+        ok = false;
+    }
+    free(sum);
+    return ok;
+}

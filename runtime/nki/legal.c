@@ -63,8 +63,16 @@ static bool check_one(struct nki_machine *m, const struct nki_row *row, const st
     if (ro) {
         if (!check_buffer(m, ro, u)) return false;
         if (!(ro->dtypes & nki_bit(v->dtype))) {
-            nki_fail(&m->err, "dtype-unsupported", "%s cannot be %s", u->name, nki_dtypes[v->dtype].name);
+            char want[160] = "";
+            int kinds = __builtin_popcount(ro->dtypes);
+            for (int t = 0; t < NKI_DTYPES && kinds <= 8; t++) {
+                if (!(ro->dtypes & nki_bit(t))) continue;
+                if (want[0]) strcat(want, " or ");
+                strcat(want, nki_dtypes[t].name);
+            }
+            nki_fail(&m->err, kinds <= 8 ? "operand-dtype" : "dtype-unsupported", "%s cannot be %s", u->name, nki_dtypes[v->dtype].name);
             nki_error_view(&m->err, u->name, v);
+            nki_error_want(&m->err, "%s", want);
             nki_error_got(&m->err, "%s", nki_dtypes[v->dtype].name);
             return false;
         }

@@ -200,6 +200,9 @@ bool nki_affine_select(struct nki_machine *m, const struct nki_view *dst, const 
                        double on_false, enum nki_op cmp);
 bool nki_scan(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *a, const struct nki_view *b,
               const struct nki_value *initial, enum nki_op op0, enum nki_op op1, bool reverse0, bool reverse1);
+bool nki_partition_reduce(struct nki_machine *m, const struct nki_view *dst, enum nki_op op, const struct nki_view *data);
+bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const struct nki_value *max_value,
+                     const struct nki_view *reduce_res, enum nki_reduce_cmd cmd, const struct nki_value *init);
 bool nki_bn_stats(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data);
 bool nki_bn_aggr(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data);
 struct nki_range_select {
