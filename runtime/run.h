@@ -12,12 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Bytes held by arrays and machine memories; a limit of 0 means none.
-struct account {
-    size_t used;
-    size_t peak;
-    size_t limit;
-};
+#include "account.h"
 
 struct run_state {
     int32_t site;                    // call site being executed: index into the lowered module's side table, 0 = none

@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "account.h"
 #include "array/dtype.h"
 #include "array/kernels.h"
-#include "run.h"
 
 #define ARRAY_MAX_DIMS 8
 

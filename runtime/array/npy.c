@@ -27,14 +27,14 @@ static bool take(struct cursor *c, char wanted) {
     return true;
 }
 
-// A quoted string without escapes.
+// A quoted string of printable ASCII without escapes: what it holds may be shown in a message.
 static bool take_string(struct cursor *c, char *out, size_t size) {
     skip_space(c);
     if (c->at >= c->end || (*c->at != '\'' && *c->at != '"')) return false;
     char quote = *c->at++;
     size_t n = 0;
     while (c->at < c->end && *c->at != quote) {
-        if (n + 1 >= size || *c->at == '\\') return false;
+        if (n + 1 >= size || *c->at == '\\' || *c->at < ' ' || *c->at > '~') return false;
         out[n++] = *c->at++;
     }
     if (c->at >= c->end) return false;
