@@ -68,9 +68,9 @@ targets.trn3 = target {
   source = "trainium3_arch",
 }
 
-local M <const> = { list = targets, default = "trn2", order = { "trn2", "trn3", "trn1", "inf2" } }
-
--- The row of a target by name, or nil.
-function M.get(name) return targets[name] end
-
-return M
+-- The rows by name (targets.trn2 ...), and:
+return setmetatable(targets, { __index = {
+  default = "trn2",
+  get = function(name) return rawget(targets, name) end, -- the row, or nil
+  names = function() return { "trn2", "trn3", "trn1", "inf2" } end, -- in the order to show them
+} })

@@ -125,7 +125,7 @@ static int handle_gc(lua_State *L) {
 
 void nki_push_fresh(lua_State *L, struct nki_box_machine *b, const struct nki_view *view, int machine) {
     machine = lua_absindex(L, machine);
-    struct nki_handle *h = lua_newuserdatauv(L, sizeof *h, 1);
+    struct nki_handle *h = lua_newuserdatauv(L, sizeof *h, 2);
     h->st = NULL;
     h->owner = b;
     lua_pushvalue(L, machine);
@@ -177,7 +177,7 @@ static int op_ndarray(lua_State *L) {
 
 // --- the machine -------------------------------------------------------------------------------------------------------
 
-static struct nki_box_machine *check_machine(lua_State *L) { return luaL_checkudata(L, 1, MACHINE); }
+struct nki_box_machine *nki_check_machine(lua_State *L) { return luaL_checkudata(L, 1, MACHINE); }
 
 static int machine_gc(lua_State *L) {
     struct nki_box_machine *b = lua_touserdata(L, 1);
@@ -233,7 +233,7 @@ static int new_machine(lua_State *L) {
 
 // m:define(kind, name, object): what an NKI object stands for when it is an argument.
 static int machine_define(lua_State *L) {
-    check_machine(L);
+    nki_check_machine(L);
     static const char *const kinds[] = {"op", "engine", "reduce_cmd", "dge_mode", "oob_mode", "matmul_perf_mode", "buffer", NULL};
     int kind = luaL_checkoption(L, 2, NULL, kinds) + SYMBOL_OP;
     const char *name = luaL_checkstring(L, 3);
@@ -270,7 +270,7 @@ static int machine_define(lua_State *L) {
 }
 
 static int machine_functions(lua_State *L) {
-    check_machine(L);
+    nki_check_machine(L);
     lua_settop(L, 1);
     lua_getiuservalue(L, 1, UV_SYMBOLS);
     nki_register_instructions(L, 1, 2);
@@ -283,7 +283,7 @@ static int machine_functions(lua_State *L) {
 
 // m:methods() -> the methods of tensors as functions of positional arguments, and the tensors' metatable
 static int machine_methods(lua_State *L) {
-    check_machine(L);
+    nki_check_machine(L);
     lua_getiuservalue(L, 1, UV_VIEW_MT);
     lua_getfield(L, -1, "methods");
     lua_insert(L, -2);
@@ -322,7 +322,7 @@ static void fill_from_table(lua_State *L, struct nki_box_machine *b, struct nki_
 
 // m:input(name, data, dtype, shape) -> tensor
 static int machine_input(lua_State *L) {
-    struct nki_box_machine *b = check_machine(L);
+    struct nki_box_machine *b = nki_check_machine(L);
     const char *name = luaL_checkstring(L, 2), *type = luaL_checkstring(L, 4);
     int64_t shape[NKI_MAX_DIMS];
     int n = nki_integers(L, 5, shape, NKI_MAX_DIMS), dtype = nki_dtype_parse(type);
@@ -336,13 +336,15 @@ static int machine_input(lua_State *L) {
     nki_area_fill(&v.st->init);
     v.st->flow[0].dtypes = 1u << dtype;
     nki_push_fresh(L, b, &v, 1);
-    if (b->m.execute && lua_istable(L, 3)) fill_from_table(L, b, v.st, 3);
+    if (!b->m.execute || lua_isnil(L, 3)) return 1;
+    if (lua_istable(L, 3)) fill_from_table(L, b, v.st, 3);
+    else if (!nki_input_array(L, b, v.st, 3, lua_gettop(L))) return luaL_argerror(L, 3, "an array or a table of numbers expected");
     return 1;
 }
 
 // m:read(tensor) -> flat table of its elements
 static int machine_read(lua_State *L) {
-    struct nki_box_machine *b = check_machine(L);
+    struct nki_box_machine *b = nki_check_machine(L);
     struct nki_view *v = check_view(L, b, 2);
     struct nki_lane lane;
     if (!nki_lane_open(&b->m, &lane, v, false)) nki_raise(L, b);
@@ -368,7 +370,7 @@ static int machine_read(lua_State *L) {
 
 // m:finish(list[, inputs_may_change])
 static int machine_finish(lua_State *L) {
-    struct nki_box_machine *b = check_machine(L);
+    struct nki_box_machine *b = nki_check_machine(L);
     luaL_checktype(L, 2, LUA_TTABLE);
     int n = (int)lua_rawlen(L, 2);
     struct nki_view *list = lua_newuserdatauv(L, (size_t)(n ? n : 1) * sizeof *list, 0);
@@ -382,7 +384,7 @@ static int machine_finish(lua_State *L) {
 }
 
 static int machine_warnings(lua_State *L) {
-    struct nki_box_machine *b = check_machine(L);
+    struct nki_box_machine *b = nki_check_machine(L);
     lua_createtable(L, b->m.warning_count, 0);
     for (int i = 0; i < b->m.warning_count; i++) {
         nki_push_error(L, &b->m.warnings[i]);
@@ -392,7 +394,7 @@ static int machine_warnings(lua_State *L) {
 }
 
 static int machine_stats(lua_State *L) {
-    struct nki_box_machine *b = check_machine(L);
+    struct nki_box_machine *b = nki_check_machine(L);
     struct nki_machine *m = &b->m;
     lua_createtable(L, 0, 10);
     lua_pushinteger(L, (lua_Integer)m->record.count);
@@ -417,7 +419,7 @@ int luaopen_rt_nki(lua_State *L) {
     static const luaL_Reg methods[] = {
         {"define", machine_define},     {"functions", machine_functions}, {"methods", machine_methods}, {"input", machine_input},
         {"read", machine_read},         {"finish", machine_finish},       {"warnings", machine_warnings}, {"stats", machine_stats},
-        {"record", nki_lua_record},     {NULL, NULL},
+        {"record", nki_lua_record},     {"output_array", nki_output_array}, {NULL, NULL},
     };
     static const luaL_Reg functions[] = {{"machine", new_machine}, {NULL, NULL}};
     luaL_newmetatable(L, MACHINE);

@@ -26,10 +26,12 @@ struct nki_box_machine {
 struct nki_handle {
     struct nki_storage *st;
     struct nki_box_machine *owner; // kept alive by user value 1
+    // User value 2: the array whose bytes a storage borrows.
 };
 
 // The machine of a function made with it as upvalue 1; sets its site.
 struct nki_box_machine *nki_self(lua_State *L);
+struct nki_box_machine *nki_check_machine(lua_State *L); // argument 1
 void nki_raise(lua_State *L, struct nki_box_machine *b) __attribute__((noreturn));
 void nki_push_error(lua_State *L, const struct nki_error *err);
 void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const char *name, const char *code, const char *want)
@@ -48,6 +50,9 @@ void nki_view_metatable(lua_State *L); // push a new metatable with upvalues tak
 void nki_register_instructions(lua_State *L, int machine, int symbols);
 void nki_record_metatable(lua_State *L);
 int nki_lua_record(lua_State *L);
+// Contents of an input from the array at `index`; true when it is one. The tensor is at `tensor`.
+bool nki_input_array(lua_State *L, struct nki_box_machine *b, struct nki_storage *st, int index, int tensor);
+int nki_output_array(lua_State *L); // m:output_array(tensor)
 void nki_load_tables(lua_State *L, struct nki_box_machine *b, int options);
 
 #endif
