@@ -56,7 +56,10 @@ function M.natives(prefix, functions)
 end
 
 -- A module; a name it lacks is an AttributeError that names the module.
-function M.module(name, attrs) return R.module({ name = name, attrs = attrs }) end
+function M.module(name, attrs)
+  if attrs.__name__ == nil then attrs.__name__ = name end
+  return R.module({ name = name, attrs = attrs })
+end
 
 -- Dtypes ------------------------------------------------------------------------------------------------------------------
 

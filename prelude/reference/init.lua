@@ -6,13 +6,19 @@
 -- library does not have (code "reference-unsupported", which an external Python may still run), files that are not there.
 
 local array <const> = require "rt.array"
+local ast <const> = require "nki.ast"
 local core <const> = require "reference.core"
 local objects <const> = require "reference.objects"
+local fs <const> = require "rt.fs"
 local python <const> = require "python"
 local runtime <const> = require "python.runtime"
+local source_module <const> = require "nki.source"
 local trace_module <const> = require "reference.trace"
 
 local M <const> = {}
+
+local SOURCE_LIMIT <const> = 8 << 20 -- bytes of a Python file
+local STEP_LIMIT <const> = 200000000 -- lowered operations of one call
 
 local Reference <const> = {}
 Reference.__index = Reference
@@ -26,7 +32,7 @@ local function library(name)
     cached_modules = require("reference.torch").modules()
     cached_modules.numpy = numpy.module()
     cached_modules["scipy.special"] = numpy.special_module()
-    cached_modules.scipy = runtime.module({ name = "scipy", attrs = { special = cached_modules["scipy.special"] } })
+    cached_modules.scipy = runtime.module({ name = "scipy", attrs = { __name__ = "scipy", special = cached_modules["scipy.special"] } })
   end
   return cached_modules[name]
 end
@@ -52,13 +58,21 @@ end
 
 -- Load a reference. opts: path, fn (nil: the only public function), source (text instead of the file), roots, read, step_limit.
 function M.load(opts)
-  local module <const>, diagnostics <const> = python.load({
-    path = opts.path, source = opts.source, filename = opts.filename, roots = opts.roots, read = opts.read, kind = "reference", modules = library, step_limit = opts.step_limit,
-  })
-  if not module then
-    local first <const> = diagnostics and (diagnostics[1] or diagnostics) or {}
-    return failure(first)
+  local source, why = opts.source, nil
+  if not source then
+    local file
+    file, why = source_module.read(opts.path)
+    if not file then return nil, { code = why.code, file = why.path or opts.path, line = why.line, column = why.column, message = why.message } end
+    source = file.text
   end
+  local roots <const> = opts.roots or { opts.path:match("^(.*)/[^/]*$") or "." }
+  local function read(path) return fs.read(path, SOURCE_LIMIT) end
+  python.limit(opts.step_limit or STEP_LIMIT)
+  local module <const>, err <const> = python.load({
+    path = opts.path, source = source, filename = opts.path, imports = "reference", modules = library,
+    siblings = python.siblings({ roots = roots, read = read, modules = library, imports = "reference" }),
+  })
+  if not module then return failure(err) end
   local functions <const> = python.functions(module)
   local names <const> = {}
   local chosen = nil
@@ -83,6 +97,20 @@ function M.load(opts)
         if fn.name == "reference" or fn.name == "ref" then chosen = fn end
       end
       if not chosen then
+        -- Helpers are called by what they help; the reference is the one that nothing else calls.
+        local called <const> = {}
+        for _, fn in ipairs(functions) do
+          ast.walk(fn.node, function(node)
+            if node.type == "Name" and node.id ~= fn.name then called[node.id] = true end
+          end)
+        end
+        local roots_only <const> = {}
+        for _, fn in ipairs(public) do
+          if not called[fn.name] then roots_only[#roots_only + 1] = fn end
+        end
+        if #roots_only == 1 then chosen = roots_only[1] end
+      end
+      if not chosen then
         return nil, { code = "ambiguous-function", file = opts.path, message = ("%s defines %s; say which one with %s:NAME"):format(opts.path, table.concat(names, ", "), opts.path) }
       end
     else
@@ -95,7 +123,7 @@ end
 -- The framework whose arrays the reference expects: torch if the module imports it, else numpy.
 function Reference:family()
   if self.family_cache then return self.family_cache end
-  local source <const> = python.source(self.module) or ""
+  local source <const> = python.record(self.module).source or ""
   local torch <const> = ("\n" .. source):find("\n%s*import%s+torch") or ("\n" .. source):find("\n%s*from%s+torch")
   local numpy <const> = ("\n" .. source):find("\n%s*import%s+numpy") or ("\n" .. source):find("\n%s*from%s+numpy")
   local name = torch and "torch" or "numpy"
@@ -146,6 +174,7 @@ local function outputs_of(self, value)
 end
 
 local function call(self, args)
+  python.limit(STEP_LIMIT)
   local positional <const>, keywords <const> = pair(self, args)
   local value <const>, err <const> = python.call(self.fn, positional, keywords)
   if value == nil then return failure(err) end
@@ -179,7 +208,7 @@ end
 -- Returns {trace, outputs = {tensors with nodes}}.
 function Reference:trace(args)
   local family <const> = self:family()
-  local trace <const> = trace_module.new(function() return python.location and python.location() or nil end)
+  local trace <const> = trace_module.new(function() return runtime.ops.site() end)
   for _, arg in ipairs(args) do
     if arg.kind == "tensor" then
       arg.python = trace:input(arg.name, arg.shape, arg.dtype, family)

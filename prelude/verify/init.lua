@@ -340,10 +340,12 @@ local function verify_case(job, case, progress)
   return result
 end
 
+-- (verify.describe stands below.)
 -- job: {path | source, entry, cases = {parsed}, reference, target, version, seeds, private_seed, roots, progress, distributions, step_limit}.
 -- Returns {ok, verdict, cases, private_seed, seeds} or nil, err when the reference fails.
 function verify.run(job)
   job.seeds = job.seeds or inputs_module.public_seeds
+  job.private_seed = job.private_seed or math.random(1, 1 << 40)
   local out <const> = { ok = true, verdict = "proved", cases = {}, seeds = job.seeds, private_seed = job.private_seed }
   for i, case in ipairs(job.cases) do
     local result <const>, err <const> = verify_case(job, case, job.progress)
@@ -351,8 +353,11 @@ function verify.run(job)
     out.cases[i] = result
     if not result.ok and out.ok then out.ok, out.verdict = false, result.verdict end
   end
+  out.text = table.concat(verify.describe(out), "\n")
   return out
 end
+
+-- People's text -----------------------------------------------------------------------------------------------------------
 
 local function figure(x)
   if x == nil then return "-" end
