@@ -154,10 +154,18 @@ local function places_of(host, args, common)
   return places
 end
 
-local function python_files(folder)
+-- The Python files of a folder, and those that these files would import from it, whether they are there yet or not.
+local function python_files(folder, files)
   local out <const> = {}
   for _, name in ipairs(fs.list(folder) or {}) do
     if name:find("%.py$") and #out < 200 then out[#out + 1] = folder .. "/" .. name end
+  end
+  for path in pairs(files) do
+    local text <const> = path:find("%.py$") and fs.read(path, 4 << 20) or ""
+    for line in text:gmatch("[^\n]+") do
+      local name <const> = line:match("^%s*import%s+([%w_]+)") or line:match("^%s*from%s+%.*([%w_]+)")
+      if name and #out < 400 then out[#out + 1] = folder .. "/" .. name .. ".py" end
+    end
   end
   return out
 end
@@ -234,7 +242,7 @@ function watching.run(host, args, common)
   for _, folder in ipairs(places.catalogue) do follow(folder) end
   local function follow_modules()
     for _, folder in ipairs(places.folders) do
-      for _, path in ipairs(python_files(folder)) do follow(path) end
+      for _, path in ipairs(python_files(folder, places.inputs)) do follow(path) end
     end
   end
   follow_modules()
