@@ -406,7 +406,7 @@ function M.make(env)
           { want = "an integer", got = tostring(bound) })
       end
     end
-    return env.py.range(start, stop, step)
+    return py.ops.range(start, stop, step)
   end
   W.affine_range, W.sequential_range, W.static_range, W.dynamic_range = range, range, range, range
 
