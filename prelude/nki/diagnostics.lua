@@ -121,7 +121,10 @@ end
 
 function diagnostics.of_error(err, where)
   local code = err.code
+  if code == "assertion-failed" then code = "assert-failed" end
+  if code == "internal-error" then code = "internal" end
   if not code or code == "python" then code = ETYPES[err.etype or ""] or "python-error" end
+  if code == "python-error" and ETYPES[err.etype or ""] then code = ETYPES[err.etype] end
   if code == "python-error" and err.etype == "AttributeError" then code = "unknown-name" end
   local d <const> = {
     code = code, severity = err.severity or err.warning and "warning" or nil, message = message_of(err, code), reason = err.reason,

@@ -7,6 +7,7 @@
 --   entry.params(node)                -> {{name=, default=bool, annotation=node?, node=arg}}, {vararg=, kwarg=, keyword_only=}
 
 local ast <const> = require "nki.ast"
+local kernel_names <const> = require "nki.names"
 local nearest <const> = require "nki.nearest"
 
 local entry <const> = {}
@@ -304,8 +305,18 @@ function entry.reach(tree, node)
   return result
 end
 
--- The module with only what the kernel reaches.
+-- The module with only what the kernel reaches, and calls without keywords that no longer mean anything.
 function entry.prune(tree, reach)
+  local imports <const> = ast.imports(tree)
+  for _, statement in ipairs(reach.statements) do
+    ast.walk(statement, function(node)
+      local old <const> = node.type == "Call" and kernel_names.legacy[ast.resolve(node.func, imports) or ""]
+      if not old then return end
+      for i = #node.keywords, 1, -1 do
+        if old[node.keywords[i].arg or ""] then table.remove(node.keywords, i) end
+      end
+    end)
+  end
   local pruned <const> = {}
   for key, value in pairs(tree) do pruned[key] = value end
   pruned.body = reach.statements

@@ -245,6 +245,11 @@ names.enums = {
   oob_mode = { [0] = "error", "skip" },
   reduce_cmd = { [0] = "idle", "reset", "reduce", "reset_reduce", "load_reduce" },
 }
+-- Keywords that functions of the new namespace once took and that change nothing: accepted with a warning, and taken out
+-- of the call before it runs.
+local LEGACY <const> = { ["nki.isa.tensor_copy"] = { dtype = "the dtype of dst decides" } }
+names.legacy = LEGACY
+
 local BUFFERS <const> = { sbuf = true, psum = true, hbm = true, private_hbm = true, shared_hbm = true }
 
 function names.call(node, ctx)
@@ -252,6 +257,14 @@ function names.call(node, ctx)
   if not full or not full:match("^nki%.") then return nil end
   for i, keyword in ipairs(node.keywords or {}) do
     local value <const> = keyword.value
+    local old <const> = LEGACY[full] and LEGACY[full][keyword.arg or ""]
+    if old and ctx.minor >= 3 then
+      return {
+        code = "deprecated-api", severity = "warning", node = keyword, doc = "NKI API reference",
+        message = ("`%s` has no parameter `%s` any more: %s"):format(ast.dotted(node.func), keyword.arg, old),
+        fix = { title = ("remove `%s=`"):format(keyword.arg), edits = { names.without_argument(ctx, node, i) } },
+      }
+    end
     if keyword.arg == "mask" and ctx.minor >= 2 then
       return {
         code = "removed-api", node = keyword, doc = MIGRATION .. ", 0.1 to 0.2",

@@ -34,6 +34,7 @@ local session <const> = {}
 
 session.step_limit = 50000000 -- lowered Python operations of one run
 session.memory_limit = 4 << 30 -- bytes of arrays of one run
+session.printed_limit = 1000 -- lines a kernel may print
 
 local function failed(self, d)
   self.ok = false
@@ -140,7 +141,7 @@ local function load_array(self, options, arg)
   if path:sub(1, 1) ~= "/" and options.cwd then path = options.cwd .. "/" .. path end
   local bytes <const>, err <const> = fs.read(path, 1 << 32)
   if not bytes then return nil, ("@%s: %s"):format(arg.path, err.message) end
-  local ok <const>, loaded <const>, why <const> = pcall(array.read_npy, bytes)
+  local ok <const>, loaded, why <const> = pcall(array.read_npy, bytes)
   if not ok then return nil, ("@%s: not a .npy file: %s"):format(arg.path, type(loaded) == "table" and loaded.message or tostring(loaded)) end
   if not loaded then return nil, ("@%s: %s"):format(arg.path, type(why) == "table" and why.message or tostring(why)) end
   if loaded.ndim == 0 then return nil, ("@%s: holds a single number; write the number itself"):format(arg.path) end
@@ -205,12 +206,16 @@ end
 
 -- What a fix and a diagnostic need to know about the place of an error.
 local function where_of(self, err)
-  local node, file = nil, self.file
-  if err.site and err.site > 0 and self.sites then
-    node = self.sites(err.site)
-    if node and self.site_file then file = self.site_file(err.site) or file end
+  local place <const> = err.site and err.site ~= 0 and python.location(err.site) or nil
+  local node = place and place.node or err.node
+  local name <const> = place and place.file or err.file or self.file.path
+  local here <const> = name == self.file.path
+  local file = self.file
+  if not here then
+    -- An error in an imported file is shown there; its repair would be another file's.
+    local record <const> = place and place.module
+    file = record and source_module.new(record.filename, record.source) or { path = name }
   end
-  local here <const> = file == self.file
   local function signature(full)
     local params <const> = signatures.params(full)
     if params then return params end
@@ -218,14 +223,23 @@ local function where_of(self, err)
     return nil
   end
   return {
-    node = here and node or nil, source = file, file = file.path, tree = self.tree, parents = self.parents, imports = self.imports, minor = self.minor,
-    target = self.target.name, signature = signature, catalogue = signatures.catalogue(),
-    site_node = function(site) return here and self.sites and self.sites(site) or nil end,
+    node = file.text and node or nil, source = file.text and file or nil, file = file.path, tree = here and self.tree or place and place.module.tree,
+    parents = here and self.parents or nil, imports = here and self.imports or nil, minor = self.minor, target = self.target.name,
+    signature = signature, catalogue = signatures.catalogue(), here = here,
+    site_node = function(site) return here and python.sites[site] or nil end,
   }
 end
 
 -- The fields the C side names otherwise.
 local function normalise(err)
+  local raw <const> = err.cause
+  if raw then
+    -- A report of python.call: the machine's own fields are in the raw error.
+    for key, value in pairs(raw) do
+      if err[key] == nil and key ~= "trace" then err[key] = value end
+    end
+    err.cause = nil
+  end
   if err.code == "unexpected-keyword" or err.code == "duplicate-argument" then err.keyword = err.keyword or err.param end
   for _, operand in ipairs(err.operands or {}) do
     operand.site = operand.site or operand.alloc_site
@@ -233,7 +247,8 @@ local function normalise(err)
   return err
 end
 
-local function add_error(self, err)
+local add_error
+function add_error(self, err)
   if type(err) ~= "table" then
     local text <const> = tostring(err)
     if text:find("not enough memory", 1, true) then
@@ -244,6 +259,9 @@ local function add_error(self, err)
   end
   if err.kind == "cancelled" or err.cancelled then error(err, 0) end
   normalise(err)
+  if err.code == "internal-error" and tostring(err.message):find("not enough memory", 1, true) then
+    return add_error(self, "not enough memory")
+  end
   local d <const> = diagnostics.of_error(err, where_of(self, err))
   if not d.line and err.line then d.line, d.column = err.line, err.column end
   if not d.line then d.line, d.column = self.node.lineno, self.node.col_offset + 1 end
@@ -364,17 +382,33 @@ local function typing_module()
   return runtime.module { name = "nki.typing", attrs = { tensor = tensor, mutable_tensor = tensor } }
 end
 
+-- The Python runtime as the NKI modules use it.
+local values <const> = setmetatable({ range = python.range }, { __index = runtime })
+
+local object
+
+-- nl.NKIObject, the base of kernels' classes. One per Lua state: classes compare by identity.
+local function object_class()
+  object = object or python.define_class { name = "NKIObject", module = "nki.language" }
+  return object
+end
+
 local function modules_of(self, machine)
   local attrs <const> = { jit = decorator() }
   for _, name in ipairs { "simulate", "benchmark", "baremetal", "profile" } do attrs[name] = host_only(name) end
   attrs.typing = typing_module()
-  local built <const> = language.build(machine, runtime, {
-    target = self.target, attrs = attrs, object_class = python.object_class and python.object_class() or nil,
+  local built <const> = language.build(machine, values, {
+    target = self.target, attrs = attrs, object_class = object_class(),
     print = function(line) self.printed[#self.printed + 1] = line end,
   })
   built["nki.typing"] = attrs.typing
-  return function(name) return built[name] end
+  return function(name, level)
+    if level and level > 0 then return nil end
+    return built[name]
+  end
 end
+
+local function read_sibling(path) return fs.read(path, source_module.limits.bytes) end
 
 function session.run(options)
   local self <const> = session.open(options)
@@ -390,17 +424,21 @@ function session.run(options)
     target = self.target, isa = isa, language = language, mode = options.mode or "chip", execute = options.execute and true or false,
     poison = options.poison or 1, uninitialized = options.uninitialized or "error", none = runtime.None, tuple = runtime.Tuple,
   }
-  local roots <const> = options.roots or { self.file.path:match("^(.*)/[^/]*$") }
-  local module <const>, problems <const> = python.load {
-    path = self.file.path, filename = self.file.path, source = self.file.text, tree = entry_module.prune(self.tree, self.reach),
-    modules = modules_of(self, machine), roots = roots, read = options.read, kind = "kernel", step_limit = options.step_limit or session.step_limit,
-    print = function(line) self.printed[#self.printed + 1] = line end,
-  }
-  self.sites = function(site) return python.site_node(site) end
-  if not module then
-    return add_error(self, problems and (problems[1] or problems) or "the module did not load")
+  local modules <const> = modules_of(self, machine)
+  local roots <const> = options.roots or { self.file.path:match("^(.*)/[^/]*$") or "." }
+  local function print_to(text)
+    for line in text:gsub("\n$", ""):gmatch("[^\n]*") do
+      if #self.printed < session.printed_limit then self.printed[#self.printed + 1] = line end
+    end
   end
-  local fn <const> = python.get(module, self.entry)
+  python.set_print(print_to)
+  python.limit(options.step_limit or session.step_limit)
+  local module <const>, problem <const> = python.load {
+    path = self.file.path, filename = self.file.path, source = self.file.text, tree = entry_module.prune(self.tree, self.reach), imports = "kernel",
+    modules = modules, siblings = python.siblings { roots = roots, modules = modules, imports = "kernel", read = options.read or read_sibling },
+  }
+  if not module then return add_error(self, problem) end
+  local fn <const> = rawget(module, self.entry)
   local ok <const>, kwargs, why = pcall(arguments, self, options, machine, bound)
   if not ok then return add_error(self, kwargs) end
   if not kwargs then return failed(self, diagnostics.plain("case-file", why)) end

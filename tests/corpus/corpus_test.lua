@@ -39,7 +39,7 @@ for _, row in ipairs(kernels) do
       return
     end
     if not judge.available() then t.skip("no /usr/bin/python3 with NumPy") end
-    local answer <const> = judge.run { path = path, entry = row.entry, case = row.case, expression = row.reference }
+    local answer <const> = judge.run { path = path, entry = row.entry, case = row.case, expression = row.reference, signs = row.signs }
     local narrow <const> = row.case:find("bfloat16") and 3e-2 or row.case:find("float16") and 4e-3 or 2e-5
     t.ok(answer.exact <= 1e-9, ("exact mode differs by %g"):format(answer.exact))
     t.ok(answer.chip <= narrow, ("chip mode differs by %g"):format(answer.chip))

@@ -45,7 +45,7 @@ for _, row in ipairs(MATMULS) do
   rows[#rows + 1] = { repo = SAMPLES, path = SAMPLES_MATMUL, sha256 = SAMPLES_HASH, entry = row[1], case = row[2], reference = PRODUCT }
 end
 for _, entry in ipairs { "mamba_v1", "mamba_v2", "mamba_v3" } do
-  rows[#rows + 1] = { repo = SDK, path = MAMBA, sha256 = MAMBA_HASH, entry = entry, reference = SCAN,
+  rows[#rows + 1] = { repo = SDK, path = MAMBA, sha256 = MAMBA_HASH, entry = entry, reference = SCAN, signs = { delta = 1, A = -1 },
     case = "delta=float32[1,128,512], u=float32[1,128,512], A=float32[128,4], B=float32[1,4,512], C=float32[1,4,512]" }
 end
 

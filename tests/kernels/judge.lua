@@ -2,7 +2,7 @@
 -- Run a kernel through the session in both modes and let NumPy judge it (oracle.py). Returns the largest error of each
 -- mode relative to its row, or raises with the diagnostics.
 --
---   judge.run{ path= | source=, entry=, case=text, reference=path of REF.py, fn=, expression=, version=, target= }
+--   judge.run{ path= | source=, entry=, case=text, reference=path of REF.py, fn=, expression=, signs=, version=, target= }
 --     -> { chip = error, exact = error, results = {chip=, exact=} }
 
 local t <const> = require "tests.lib"
@@ -35,11 +35,15 @@ local function seed_of(text)
   return h
 end
 
-function judge.inputs(parsed)
+-- signs: name -> 1 or -1 for inputs that must have one sign (a decay that grows has no finite answer).
+function judge.inputs(parsed, signs)
   local inputs <const> = {}
   for _, arg in ipairs(parsed.args) do
     if arg.kind == "tensor" then
-      inputs[arg.name] = array.random { dtype = arg.dtype, shape = arg.shape, seed = seed_of(arg.name), dist = "normal" }
+      local a = array.random { dtype = arg.dtype, shape = arg.shape, seed = seed_of(arg.name), dist = "normal" }
+      local sign <const> = signs and signs[arg.name]
+      if sign then a = array.binary("multiply", array.unary("abs", a), sign):cast(arg.dtype) end
+      inputs[arg.name] = a
     end
   end
   return inputs
@@ -65,7 +69,7 @@ end
 
 function judge.run(options)
   local parsed <const> = assert(case.parse(options.case))
-  local inputs <const> = judge.inputs(parsed)
+  local inputs <const> = judge.inputs(parsed, options.signs)
   local folder <const> = t.tmpdir()
   local answer <const> = { results = {} }
   local args <const> = {}
