@@ -11,7 +11,7 @@ CC ?= cc
 # lua-cjson and LuaFileSystem: linked (statically where an archive exists) when the distribution offers a library;
 # otherwise their loadable modules are opened at run time (runtime/vm_lua.c).
 define LUA_MODULE
-$(if $(shell pkg-config --exists $(LUA_PC)-$(1) && echo y),$(if $(wildcard $(LIBDIR)/lib$(LUA_PC)-$(1).a),-l:lib$(LUA_PC)-$(1).a,-l$(LUA_PC)-$(1)))
+$(if $(shell pkg-config --exists $(LUA_PC)-$(1) 2>/dev/null && echo y),$(if $(wildcard $(LIBDIR)/lib$(LUA_PC)-$(1).a),-l:lib$(LUA_PC)-$(1).a,-l$(LUA_PC)-$(1)))
 endef
 LUA_CJSON := $(strip $(call LUA_MODULE,cjson))
 LUA_LFS := $(strip $(call LUA_MODULE,filesystem))
