@@ -75,7 +75,7 @@ $(SYNTAX): syntax/%: %.c
 	$(CC) $(BASE) $(EXTRA_$*) $(INCLUDES) -fsyntax-only $<
 
 lint:
-	luacheck -q prelude skills agents tests
+	luacheck -q $(wildcard prelude skills agents tests)
 
 # A fuzz target names the sources it is built from in a line "// sources: FILES" (bindings, *_lua.c, are left out).
 FUZZ_SECONDS ?= 10

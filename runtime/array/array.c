@@ -85,7 +85,7 @@ bool array_create(struct array *out, struct account *account, enum dtype dtype, 
     out->dtype = dtype;
     out->ndim = ndim;
     out->size = size;
-    memcpy(out->shape, shape, (size_t)ndim * sizeof *shape);
+    if (ndim) memcpy(out->shape, shape, (size_t)ndim * sizeof *shape);
     array_strides_of(dtype, ndim, shape, out->strides);
     return true;
 }
