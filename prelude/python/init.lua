@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Python programs in this Lua state: load a file, list and call its functions, and turn what goes wrong into data.
 --
---   python.load{ path=, source=, filename=, name=, modules=, siblings=, imports="kernel"|"reference" } -> module | nil, error
+--   python.load{ path=, source=, tree=, filename=, name=, modules=, siblings= or roots= and read=, imports="kernel"|"reference",
+--     step_limit=, print= } -> module | nil, error
 --   python.call(fn, args, kwargs) -> value | nil, error
 --   python.functions(module) -> { {name, params, node, decorators, jit, value} ... } in the order of the file
 --   python.native, python.define, python.module, python.define_class ...: see runtime.lua and classes.lua
@@ -33,6 +34,14 @@ local next_site = 1
 
 function python.set_print(fn) R.print_to = fn end
 python.limit = ops.limit
+
+-- A module's attribute, or nil.
+function python.get(module, name) return rawget(module, name) end
+
+function python.site_node(site) return python.sites[site] end
+
+-- A base class for natively provided object types (nl.NKIObject): a plain class.
+function python.object_class(name) return R.new_class(name or "NKIObject", {}, "nki.language") end
 
 -- Markers on a function (`jit` and the like).
 function python.attrs(fn)
@@ -238,6 +247,15 @@ function python.execute(module)
 end
 
 function python.load(options)
+  if options.step_limit then python.limit(options.step_limit) end
+  if options.print then python.set_print(options.print) end
+  if options.roots and not options.siblings then
+    local copy <const> = {}
+    for k, v in pairs(options) do copy[k] = v end
+    copy.imports = options.imports or options.kind
+    copy.siblings = python.siblings { roots = options.roots, read = options.read, modules = options.modules, imports = copy.imports }
+    options = copy
+  end
   local module <const>, err <const> = python.prepare(options)
   if not module then return nil, err end
   return python.execute(module)

@@ -167,7 +167,7 @@ function R.module(spec)
   for name, value in pairs(spec.attrs or {}) do
     if name == "__pygetattr" then module[3] = value else module[name] = value end
   end
-  if module.__name__ == nil then module.__name__ = spec.name end
+  if rawget(module, "__name__") == nil then module.__name__ = spec.name end
   return module
 end
 

@@ -119,10 +119,39 @@ static int op_str_slice(lua_State *L) {
     return 1;
 }
 
+// c_math(name, x) -> C's function of one argument
+static int op_c_math(lua_State *L) {
+    static const struct {
+        const char *name;
+        double (*function)(double);
+    } rows[] = {
+        {"sinh", sinh},   {"cosh", cosh},   {"tanh", tanh},   {"erf", erf},     {"erfc", erfc},     {"expm1", expm1}, {"log1p", log1p},
+        {"asinh", asinh}, {"acosh", acosh}, {"atanh", atanh}, {"tgamma", tgamma}, {"lgamma", lgamma}, {"cbrt", cbrt},   {"log2", log2},
+        {"log10", log10},
+    };
+    const char *name = luaL_checkstring(L, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (strcmp(rows[i].name, name) == 0) {
+            lua_pushnumber(L, rows[i].function(luaL_checknumber(L, 2)));
+            return 1;
+        }
+    }
+    return luaL_error(L, "no function '%s'", name);
+}
+
+// c_frexp(x) -> mantissa, exponent
+static int op_c_frexp(lua_State *L) {
+    int exponent = 0;
+    lua_pushnumber(L, frexp(luaL_checknumber(L, 1), &exponent));
+    lua_pushinteger(L, exponent);
+    return 2;
+}
+
 void pv_register_text(lua_State *L) {
     static const luaL_Reg functions[] = {
         {"float_repr", op_float_repr}, {"number_text", op_number_text}, {"str_length", op_str_length},
-        {"str_points", op_str_points}, {"str_slice", op_str_slice},     {NULL, NULL},
+        {"str_points", op_str_points}, {"str_slice", op_str_slice},     {"c_math", op_c_math},           {"c_frexp", op_c_frexp},
+        {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }
