@@ -58,21 +58,29 @@ local function write_case(folder, result, rows)
   return true
 end
 
+-- A reference that does not load or run is bad input: what, where, and nothing that cannot be sent.
+local function reference_error(request, err)
+  local file <const> = err.file or request.reference
+  return {
+    code = err.code or "reference-failed", status = err.status or 2, message = err.message, hint = err.hint, line = err.line, column = err.column,
+    where = err.where or (err.line and ("%s:%d"):format(file, err.line)) or file,
+  }
+end
+
 local function verify(request, report, parsed, job)
   local verify_module <const> = require "verify"
   local reference_module <const> = require "reference"
   local reference <const>, why <const> = reference_module.load {
     path = request.reference, fn = request.reference_function, roots = request.roots, step_limit = request.step_limit,
   }
-  if not reference then
-    why.status = why.status or 2
-    return nil, why
-  end
-  return verify_module.run {
+  if not reference then return nil, reference_error(request, why) end
+  local verdict <const>, failed <const> = verify_module.run {
     path = request.path, source = request.source, entry = report.entry, cases = parsed, reference = reference, target = request.target,
     version = request.nki_version or request.version, seeds = request.seeds, private_seed = request.private_seed, roots = request.roots,
     cwd = request.cwd, step_limit = request.step_limit, progress = job and job.progress or nil,
   }
+  if not verdict then return nil, reference_error(request, failed) end
+  return verdict
 end
 
 function work.run(request, job)
