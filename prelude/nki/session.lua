@@ -233,7 +233,11 @@ end
 -- The fields the C side names otherwise.
 local function normalise(err)
   local raw <const> = err.cause
-  if raw then
+  if type(raw) == "string" and raw:find("not enough memory", 1, true) then
+    err.code, err.message, err.cause = "memory-limit", "not enough memory within the limit", nil
+  elseif type(raw) ~= "table" then
+    err.cause = nil
+  else
     -- A report of python.call: the machine's own fields are in the raw error.
     for key, value in pairs(raw) do
       if err[key] == nil and key ~= "trace" then err[key] = value end
