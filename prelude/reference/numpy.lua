@@ -116,6 +116,13 @@ def("where", "condition x=None y=None", function(c, x, y)
   if is_none(x) then raise("NotImplementedError", "where with one argument has a shape that depends on data") end
   return core.where(op(c), op(x), op(y))
 end)
+for _, name in ipairs({ "round", "around", "round_" }) do
+  def(name, "a decimals=0", function(x, decimals)
+    local places <const> = core.number(decimals)
+    if places == 0 then return core.unary("round", op(x)) end
+    return core.binary("divide", core.unary("round", core.binary("multiply", op(x), 10.0 ^ places)), 10.0 ^ places)
+  end)
+end
 def("nan_to_num", "x nan=0.0", function(x, value)
   local t <const> = op(x)
   return core.where(core.unary("isnan", t), value, t)

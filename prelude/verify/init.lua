@@ -34,6 +34,9 @@ local unit_roundoff <const> = {
 -- Below this a dtype has no relative precision left: half its smallest subnormal.
 local floor_of <const> = { float32 = 2.0 ^ -150, float16 = 2.0 ^ -25, bfloat16 = 2.0 ^ -134, float8_e4m3 = 2.0 ^ -10, float8_e4m3fn = 2.0 ^ -10, float8_e5m2 = 2.0 ^ -17 }
 
+local largest_of <const> = { float32 = 3.4028234663852886e38, tfloat32 = 3.4011621342146535e38, bfloat16 = 3.3895313892515355e38, float16 = 65504.0,
+  float8_e4m3 = 240.0, float8_e4m3fn = 448.0, float8_e5m2 = 57344.0 }
+
 local function tile_of(shape, index)
   local columns <const> = shape[#shape] or 1
   local row <const>, column <const> = index // math.max(columns, 1), index % math.max(columns, 1)
@@ -127,7 +130,7 @@ local function judge_algorithm(actual, expected, spread, special)
 end
 
 -- Judge one output of the chip mode against the exact mode.
-local function judge_rounding(chip, exact, dtype, low, expected, contraction, special)
+local function judge_rounding(chip, exact, dtype, low, expected, contraction)
   local u_out <const> = unit_roundoff[dtype] or 0
   local u32 <const> = unit_roundoff.float32
   local magnitude <const> = array.unary("abs", clean(exact))
@@ -143,17 +146,19 @@ local function judge_rounding(chip, exact, dtype, low, expected, contraction, sp
     bound = array.binary("add", bound, array.binary("multiply", row_max(magnitude), u32 * math.sqrt(contraction) / 4))
   end
   local actual <const> = chip:cast("float64")
-  local finite <const> = array.unary("isfinite", exact)
+  -- Judged where the value fits the type and fp32 arithmetic reaches it: beyond, infinity is the right answer.
+  local largest <const> = largest_of[dtype] or largest_of.float32
+  local judged = array.compare_op("less_equal", array.unary("abs", exact), largest)
+  if low then judged = array.binary("logical_and", judged, array.unary("isfinite", low)) end
   local zero <const> = array.new("float64", {}, 0.0)
-  local stats = array.errors(special and array.where(finite, actual, zero) or actual, special and array.where(finite, exact, zero) or exact, { bound = bound, ulp = unit_roundoff[dtype] and dtype or nil })
+  local stats <const> = array.errors(array.where(judged, actual, zero), array.where(judged, exact, zero), { bound = bound, ulp = unit_roundoff[dtype] and dtype or nil })
   local out <const> = { ratio = stats.worst_ratio or 0, rel_l2 = stats.rel_l2, max_abs = stats.max_abs, ulp = stats.max_ulp, ulp_histogram = stats.ulp_histogram, mismatches = stats.mismatches }
-  if low then
-    local base <const> = array.errors(low, expected).rel_l2
-    local rounded <const> = unit_roundoff[dtype] and array.errors(low:cast(dtype):cast("float64"), expected).rel_l2 or base
+  if low and unit_roundoff[dtype] then
+    local rounded <const> = array.errors(array.where(judged, low:cast(dtype):cast("float64"), zero), array.where(judged, expected, zero)).rel_l2
     if rounded and rounded > 0 then out.r = stats.rel_l2 / rounded end
   end
-  -- An overflow of the chip's narrower range is rounding, not algorithm.
-  if stats.mismatches > 0 and not special then
+  -- NaN or infinity where fp32 arithmetic has an answer.
+  if stats.mismatches > 0 then
     out.overflow = stats.mismatches
     out.ratio = math.huge
   end
@@ -309,7 +314,7 @@ local function verify_case(job, case, progress)
         result.ok, result.verdict = false, "algorithm"
       end
       local chip_out <const> = chip.outputs[i].array
-      local rounding <const> = judge_rounding(chip_out, got, chip_out.dtype, low and low[i] and low[i].array, want, facts.contraction, distribution.special)
+      local rounding <const> = judge_rounding(chip_out, got, chip_out.dtype, low and low[i] and low[i].array, want, facts.contraction)
       run.rounding = rounding
       if rounding.ratio > result.rounding.ratio or not result.rounding.distribution then
         result.rounding = rounding

@@ -188,6 +188,8 @@ function M.analyse(outputs)
       if node.axis ~= #node.shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node, "a slice along axis %d; only columns can be sliced in a row-wise kernel", node.axis) end
       if node.step < 1 then refuse(node, "a slice with a negative step") end
       info = { lead = first.lead, tail = node.extent == 1 and "one" or "n", n = node.extent }
+    elseif op == "select" and first.tail == "one" and k == 1 and node.axis == #node.inputs[1].shape - 1 then
+      info = { lead = first.lead, tail = "none", n = 1, identity = true }
     elseif op == "select" then
       if node.axis ~= #node.inputs[1].shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node, "an index along axis %d; only columns can be picked in a row-wise kernel", node.axis) end
       info = { lead = first.lead, tail = "none", n = 1 }

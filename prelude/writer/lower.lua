@@ -35,15 +35,15 @@ function Lower:trunc(x)
   return t:mul(t:act("sign", x), self:floor(t:act("abs", x)))
 end
 
-function Lower:sine(x, shift)
+-- sin(x + quarter * pi/2). The argument is reduced to [-pi, pi], where the engine's sine is defined, before the quarter turn
+-- is added, and 2 pi is taken off in two parts of which the first is exact: a large x loses nothing more.
+function Lower:sine(x, quarter)
   local t <const> = self.terms
-  if shift ~= 0 then x = t:shift(x, self:const(shift)) end
-  -- Reduce to [-pi, pi], where the engine's sine is defined; 2 pi in two parts keeps the remainder exact.
-  local turns <const> = self:round(t:scale(x, self:const(1 / (2 * math.pi))))
+  local turns <const> = self:round(t:shift(t:scale(x, self:const(1 / (2 * math.pi))), self:const(quarter / 4)))
   local high <const> = 6.28125
   local low <const> = 2 * math.pi - high
   local reduced <const> = t:sub(t:sub(x, t:scale(turns, self:const(high))), t:scale(turns, self:const(low)))
-  return t:act("sin", reduced)
+  return t:act("sin", quarter == 0 and reduced or t:shift(reduced, self:const(quarter * math.pi / 2)))
 end
 
 function Lower:expm1(x)
@@ -75,8 +75,8 @@ unary["ceil"] = function(self, x)
   return t:add(r, t:alu("less", r, x))
 end
 unary["sin"] = function(self, x) return self:sine(x, 0) end
-unary["cos"] = function(self, x) return self:sine(x, math.pi / 2) end
-unary["tan"] = function(self, x) return self.terms:div(self:sine(x, 0), self:sine(x, math.pi / 2)) end
+unary["cos"] = function(self, x) return self:sine(x, 1) end
+unary["tan"] = function(self, x) return self.terms:div(self:sine(x, 0), self:sine(x, 1)) end
 function unary:sinh(x)
   local t <const> = self.terms
   local h <const> = t:act("tanh", t:scale(x, self:const(0.5)))
@@ -239,6 +239,8 @@ function Lower:term(node)
     out = t:make({ op = "scan", f = node.name, args = { args[1] } })
   elseif op == "slice" then
     out = t:make({ op = "view", key = node.start .. "," .. node.step, start = node.start, step = node.step, args = { args[1] }, tail = info.tail, n = node.extent, deps = args[1].deps })
+  elseif op == "select" and info.identity then
+    out = args[1]
   elseif op == "select" then
     out = t:make({ op = "view", key = tostring(node.index), start = node.index, step = 1, args = { args[1] }, tail = "one", n = 1, deps = args[1].deps })
   elseif op == "concat" then
