@@ -27,6 +27,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     struct run_state run = {0};
+    const char *array_limit = getenv("NKILN_TEST_ARRAY_LIMIT"); // bytes
+    if (array_limit) run.arrays.limit = strtoull(array_limit, NULL, 10);
     lua_State *L = luaL_newstate();
     if (!L) return 1;
     run_state_attach(L, &run);

@@ -36,7 +36,7 @@ char *array_format_shape(char *buffer, int ndim, const int64_t *shape) {
 enum { HUGE_PAGE = 2 << 20 };
 
 static struct storage *storage_create(struct account *account, size_t bytes, struct array_error *err) {
-    if (account && account->limit && (bytes > account->limit || account->used > account->limit - bytes)) {
+    if (account && !account_admits(account, bytes)) {
         array_fail(err, ARRAY_LIMIT, "array of %zu bytes: over the limit of %zu bytes (%zu in use)", bytes, account->limit,
                    account->used);
         return NULL;
@@ -56,10 +56,7 @@ static struct storage *storage_create(struct account *account, size_t bytes, str
     s->bytes = bytes;
     s->account = account;
     s->data = data;
-    if (account) {
-        account->used += bytes;
-        if (account->used > account->peak) account->peak = account->used;
-    }
+    if (account) account_add(account, bytes);
     return s;
 }
 

@@ -24,6 +24,10 @@ static void collect_when_grown(lua_State *L, const struct account *account) {
     *next = account->used + account->used / 2 + SLACK;
 }
 
+// The account is at its limit: what Lua has dropped may be enough. The context is the main thread, which outlives any
+// coroutine; every array in use is reachable, or held by C with a reference of its own.
+static void reclaim(void *context) { lua_gc(context, LUA_GCCOLLECT); }
+
 struct array *array_push(lua_State *L) {
     collect_when_grown(L, &run_state(L)->arrays);
     struct array *a = lua_newuserdatauv(L, sizeof *a, 0);
@@ -264,6 +268,22 @@ static int array_cast_method(lua_State *L) {
     return array_done(L, array_cast(out, a, t, &err), &err);
 }
 
+// a:chip_cast(dtype): as the chip converts: float to integer rounds to nearest even and saturates.
+static int array_chip_cast_method(lua_State *L) {
+    struct array_error err = {0};
+    const struct array *a = array_check(L, 1);
+    enum dtype t = array_check_dtype(L, 2);
+    struct array *out = array_push(L);
+    if (!dtype_is_float(a->dtype) || !dtype_is_integer(t)) return array_done(L, array_cast(out, a, t, &err), &err);
+    struct array *wide = array_push(L);
+    if (!array_cast(wide, a, DTYPE_FLOAT64, &err)) return array_raise(L, &err);
+    if (!array_create(out, &run_state(L)->arrays, t, a->ndim, a->shape, &err)) return array_raise(L, &err);
+    chip_scatter_f64((size_t)a->size, t, array_data(out), (ptrdiff_t)dtype_size(t), (const double *)array_data(wide));
+    array_close(wide);
+    lua_pop(L, 1);
+    return 1;
+}
+
 static int array_copy_method(lua_State *L) {
     struct array_error err = {0};
     const struct array *a = array_check(L, 1);
@@ -413,6 +433,7 @@ static const luaL_Reg methods[] = {
     {"totable", array_totable},
     {"bytes", array_bytes},
     {"cast", array_cast_method},
+    {"chip_cast", array_chip_cast_method},
     {"copy", array_copy_method},
     {"contiguous", array_contiguous_method},
     {"reshape", array_reshape_method},
@@ -441,6 +462,12 @@ int luaopen_rt_array(lua_State *L) {
     size_t *next = lua_newuserdatauv(L, sizeof *next, 0);
     *next = 64 << 20;
     lua_rawsetp(L, LUA_REGISTRYINDEX, &collect_key);
+
+    struct account *account = &run_state(L)->arrays;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, LUA_RIDX_MAINTHREAD);
+    account->reclaim_context = lua_tothread(L, -1);
+    account->reclaim = reclaim;
+    lua_pop(L, 1);
 
     luaL_newmetatable(L, ARRAY_METATABLE);
     luaL_newlib(L, methods);

@@ -139,8 +139,8 @@ class Maker:
 
 
 def pair_shapes(m):
-    """Two shapes that broadcast together."""
-    full = m.shape()
+    """Two shapes that broadcast together; one in twelve is long, so that it takes several blocks."""
+    full = m.shape(int(m.rng.integers(5, 7)), 6) if m.rng.random() < 0.08 else m.shape()
     a = [1 if m.rng.random() < 0.2 else n for n in full]
     b = [1 if m.rng.random() < 0.2 else n for n in full][int(m.rng.integers(0, len(full))):]
     return tuple(a), tuple(b) or (1,)
@@ -482,6 +482,38 @@ def matmul_cases(w, m, count):
             w.case(kind="matmul", op="matmul", args=[spec_a, spec_b], want=w.array(np.asarray(np.matmul(a, b))))
 
 
+def large_cases(w, m):
+    """Sizes at which operands are straightened, copied in tiles, or contracted as one tall product."""
+    for t in ("float32", "float64", "int16"):
+        a = m.values(t, (310, 457), plain=True)
+        b = m.values(t, (457, 310), plain=True)
+        turned = dict(w.array(b), views=[["transpose", [1, 0]]])
+        w.case(kind="binary", op="add", args=[w.array(a), turned], want=w.array(a + b.T))
+        w.case(kind="cast", op="float64", args=[turned], want=w.array(b.T.astype(np.float64)))
+        cube = m.values(t, (40, 50, 60), plain=True)
+        for order in ([2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1]):
+            spec = dict(w.array(cube), views=[["transpose", order], ["slice", 1, None, None, -1]])
+            w.case(kind="reshape", op="reshape", args=[spec, [-1]], want=w.array(cube.transpose(order)[:, ::-1].reshape(-1)))
+    a = m.rng.integers(-8, 9, (3, 8, 8)).astype(np.float32)
+    b = m.rng.integers(-8, 9, (8, 5)).astype(np.float32)
+    for views, x in (([], a), ([["transpose", [0, 2, 1]]], a.transpose(0, 2, 1)), ([["slice", 0, None, None, -1]], a[::-1]),
+                     ([["transpose", [1, 0, 2]]], a.transpose(1, 0, 2)[:, :, :])):
+        w.case(kind="matmul", op="matmul", args=[dict(w.array(a), views=views), w.array(b)], want=w.array(x @ b))
+
+
+def chip_cases(w, m):
+    """The chip's float to integer: nearest even, saturated, NaN to 0."""
+    x = np.concatenate([m.values("float64", (400,)) * 60, np.arange(-300, 300) / 2, m.values("float64", (200,)) * 1e8,
+                        np.array([np.inf, -np.inf, np.nan, 2.0**31 - 0.5, -2.0**31 - 0.5, 2.0**63, -2.0**63, 1e300, -0.5, 0.5, 255.5])])
+    for src in ("float64", "float32"):
+        s = x.astype(NUMPY[src])
+        for t in INTEGERS:
+            info = np.iinfo(t)
+            r = np.rint(s.astype(np.float64))
+            want = np.array([0 if v != v else info.max if v >= info.max else info.min if v <= info.min else int(v) for v in r], dtype=NUMPY[t])
+            w.case(kind="chip", op=t, args=[w.array(s)], want=w.array(want))
+
+
 def other_cases(w, m, count):
     for _ in range(count):
         ta, tb = m.rng.choice(list(NUMPY), 2)
@@ -525,6 +557,8 @@ def main():
     arg_cases(w, m, 60)
     matmul_cases(w, m, 120)
     other_cases(w, m, 80)
+    large_cases(w, m)
+    chip_cases(w, m)
     w.close()
 
 

@@ -33,6 +33,7 @@ local run <const> = {
   binary = function(op, a) return array.binary(op, a[1], a[2]) end,
   compare = function(op, a) return array.compare_op(op, a[1], a[2]) end,
   cast = function(op, a) return a[1]:cast(op) end,
+  chip = function(op, a) return a[1]:chip_cast(op) end,
   reduce = function(op, a) return array.reduce(op, a[1], a[2], a[3]) end,
   cumulative = function(op, a) return array.cumulative(op, a[1], a[2]) end,
   matmul = function(_, a) return array.matmul(a[1], a[2]) end,

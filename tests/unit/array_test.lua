@@ -143,7 +143,38 @@ t.test("garbage does not pile up behind Lua's back", function()
   t.eq(array.memory(), before)
 end)
 
-t.test("values in another tongue: errors, rows, fit, shift", function()
+local function host()
+  local pipe <const> = assert(io.popen("readlink /proc/$PPID/exe"))
+  local path <const> = pipe:read("l")
+  pipe:close()
+  return t.quote(path)
+end
+
+t.test("the memory account has a limit", function()
+  local path <const> = t.tmpdir() .. "/limit.lua"
+  t.write(path, [[
+    local array = require "rt.array"
+    local keep = array.new("float32", { 1 << 20 })
+    -- dropped arrays do not count: within 10 MB, 4 MB at a time, in a coroutine too
+    for i = 1, 20 do array.unary("negative", keep) end
+    coroutine.wrap(function() for i = 1, 20 do array.unary("negative", keep) end end)()
+    local two = array.unary("negative", keep)
+    local ok, message = pcall(array.unary, "negative", keep)
+    print(ok, message)
+    print(pcall(array.new, "float64", { 1 << 40 }))
+    two:close()
+    print(pcall(array.unary, "negative", keep))
+    local used, peak, limit = array.memory()
+    print(peak <= limit, limit)
+  ]])
+  local code <const>, out <const>, err <const> = t.sh("NKILN_TEST_ARRAY_LIMIT=10000000 " .. host() .. " " .. path)
+  t.eq(code, 0, err)
+  t.match(out, "^false\tarray of 4194304 bytes: over the limit of 10000000 bytes %(8388608 in use%)\n")
+  t.match(out, "\nfalse\tarray of 8796093022208 bytes: over the limit")
+  t.match(out, "\ntrue\tarray float32%[1048576%]\ntrue\t10000000\n$")
+end)
+
+t.test("distance measured: errors, rows, fit, shift", function()
   local want <const> = array.random{ dtype = "float64", shape = { 6, 40 }, seed = 9 }
   local got <const> = want:copy()
   got:set(want:get(2, 7) + 0.5, 2, 7)
@@ -234,9 +265,6 @@ t.test("random data depends on the seed alone", function()
 end)
 
 t.test("every kernel variant gives the same bits", function()
-  local pipe <const> = assert(io.popen("readlink /proc/$PPID/exe"))
-  local host <const> = pipe:read("l")
-  pipe:close()
   local script <const> = [[
     local array = require "rt.array"
     local out = {}
@@ -270,7 +298,7 @@ t.test("every kernel variant gives the same bits", function()
   t.write(path, script)
   local results <const> = {}
   for _, variant in ipairs{ "base", "avx2", "avx512" } do
-    local code <const>, out <const>, err <const> = t.sh(("NKILN_BLAS=none NKILN_SIMD=%s %s %s"):format(variant, t.quote(host), path))
+    local code <const>, out <const>, err <const> = t.sh(("NKILN_BLAS=none NKILN_SIMD=%s %s %s"):format(variant, host(), path))
     t.eq(code, 0, err)
     results[variant] = {}
     for line in out:gmatch("[^\n]+") do table.insert(results[variant], line) end
@@ -310,9 +338,6 @@ t.test("long sums stay within a pairwise bound", function()
 end)
 
 t.test("contraction: library and own product agree", function()
-  local pipe <const> = assert(io.popen("readlink /proc/$PPID/exe"))
-  local host <const> = pipe:read("l")
-  pipe:close()
   local path <const> = t.tmpdir() .. "/gemm.lua"
   t.write(path, [[
     local array = require "rt.array"
@@ -327,11 +352,11 @@ t.test("contraction: library and own product agree", function()
     end
     io.stderr:write(array.backend())
   ]])
-  local code, out, backend <const> = t.sh(("%s %s"):format(t.quote(host), path))
+  local code, out, backend <const> = t.sh(("%s %s"):format(host(), path))
   t.eq(code, 0)
   local own <const> = out
   for _, variant in ipairs{ "base", "avx2", "avx512" } do
-    code, out = t.sh(("NKILN_BLAS=none NKILN_SIMD=%s %s %s"):format(variant, t.quote(host), path))
+    code, out = t.sh(("NKILN_BLAS=none NKILN_SIMD=%s %s %s"):format(variant, host(), path))
     t.eq(code, 0)
     t.eq(out, own, backend .. " against own, " .. variant)
   end
