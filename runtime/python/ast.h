@@ -85,6 +85,8 @@ struct py_str {
 enum py_node_flag {
     PY_PARENTHESISED = 1, // the expression stood alone in parentheses
     PY_U_PREFIX = 2,      // a string written with the prefix u
+    PY_COROUTINE = 4,     // a function or comprehension that awaits (set by py_check)
+    PY_GENERATOR = 8,     // a function that yields (set by py_check)
 };
 
 struct py_node {

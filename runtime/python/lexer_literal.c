@@ -257,7 +257,7 @@ void py_lexer_fstring_text(struct py_lexer *lexer, struct py_token *token) {
     if (*at == '{') {
         int fields = 0;
         for (int i = string->level; i < lexer->level; i++) fields += lexer->brackets[i].field;
-        if (fields + 1 >= PY_MAX_FIELDS) py_lexer_fail(lexer, at, at + 1, "f-string: expressions nested too deeply");
+        if (fields >= PY_MAX_FIELDS) py_lexer_fail(lexer, at, at + 1, "f-string: expressions nested too deeply");
         if (lexer->level >= PY_MAX_LEVEL) py_lexer_fail(lexer, at, at + 1, "too many nested parentheses");
         lexer->brackets[lexer->level++] = (struct py_bracket){
             .open = '{', .field = true, .lineno = lexer->lineno, .col = (uint32_t)(at - lexer->line_start)};

@@ -227,8 +227,11 @@ enum py_status py_parse(struct py_tree *tree, const char *source, size_t size, s
     p->tree = tree;
     enum py_status status = run(p, source, size);
     if (status == PY_SYNTAX) py_failure_finish(&p->failure, tree);
-    tree->names = p->names.by_id;
-    tree->name_count = p->names.count;
+    if (status == PY_OK) {
+        tree->names = py_arena_alloc(&tree->arena, sizeof *tree->names);
+        if (!tree->names) status = PY_MEMORY;
+        else *tree->names = p->names;
+    }
     struct py_arena *arena = &tree->arena;
     if (p->tokens) py_block_resize(arena, p->tokens, p->capacity * sizeof *p->tokens, 0);
     if (p->stack) py_block_resize(arena, p->stack, p->stack_capacity * sizeof *p->stack, 0);

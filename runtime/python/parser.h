@@ -13,6 +13,7 @@
 
 #include "python/arena.h"
 #include "python/ast.h"
+#include "python/names.h"
 
 enum py_status { PY_OK, PY_SYNTAX, PY_MEMORY };
 
@@ -30,11 +31,9 @@ struct py_error {
 struct py_tree {
     struct py_arena arena;
     struct py_Module *module;
-    struct py_name **names; // by id
-    uint32_t name_count;
+    struct py_names *names;
     const char *source; // UTF-8 with \n line ends: the caller's text, or a copy in the arena
     size_t source_size;
-    uint32_t *line_starts; // made when the first error position is needed
     struct py_error error; // meaningful after PY_SYNTAX
 };
 

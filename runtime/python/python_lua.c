@@ -197,7 +197,7 @@ static int parse(lua_State *L) {
     enum py_status status = py_parse(tree, source, size, 0);
     if (status == PY_OK) status = py_check(tree);
     if (status != PY_OK) return push_error(L, tree, status);
-    lua_createtable(L, (int)tree->name_count, 0);
+    lua_createtable(L, (int)tree->names->count, 0);
     struct converter c = {.L = L, .tree = tree, .names = lua_gettop(L)};
     convert(&c, &tree->module->base);
     py_tree_free(tree);

@@ -75,8 +75,9 @@ static enum encoding find_encoding(const char *text, size_t size, bool marked, b
         if (*name) {
             *declared = true;
             struct py_range at = {number, 0, number, PY_NO_END};
-            if (is_one_of(name, utf8)) return UTF8;
+            if (!marked && is_one_of(name, utf8)) return UTF8;
             if (marked) {
+                if (strcmp(name, "utf-8") == 0 || strncmp(name, "utf-8-", 6) == 0) return UTF8;
                 py_fail(failure, PY_SYNTAX_ERROR, at,
                         "encoding problem: %s with BOM; remove the byte order mark or declare utf-8", name);
             }

@@ -158,6 +158,45 @@ static struct py_Constant *parse_text(struct py_parser *p) {
     return make_constant(p, &token, decode(p, text, token.flags));
 }
 
+static struct py_str join(struct py_parser *p, uint32_t from, uint32_t to) {
+    size_t length = 0;
+    for (uint32_t i = from; i < to; i++) length += ((struct py_Constant *)p->stack[i])->value.str.length;
+    char *text = py_parser_alloc(p, length + 1);
+    size_t used = 0;
+    for (uint32_t i = from; i < to; i++) {
+        const struct py_str part = ((struct py_Constant *)p->stack[i])->value.str;
+        memcpy(text + used, part.text, part.length);
+        used += part.length;
+    }
+    text[used] = 0;
+    return (struct py_str){text, used};
+}
+
+// Make one constant of each run of constants above `from`; empty ones vanish.
+static void fold(struct py_parser *p, uint32_t from) {
+    uint32_t kept = from;
+    for (uint32_t i = from; i < p->top;) {
+        struct py_Constant *first = p->stack[i];
+        uint32_t end = i + 1;
+        if (first->base.kind == PY_Constant) {
+            while (end < p->top && ((struct py_node *)p->stack[end])->kind == PY_Constant) end++;
+            const struct py_node *last = p->stack[end - 1];
+            if (end - i > 1) {
+                first->value.str = join(p, i, end);
+                first->base.end_lineno = last->end_lineno;
+                first->base.end_col = last->end_col;
+            }
+            if (first->value.str.length == 0) {
+                i = end;
+                continue;
+            }
+        }
+        p->stack[kept++] = first;
+        i = end;
+    }
+    p->top = kept;
+}
+
 static void parse_field(struct py_parser *p);
 
 // Text and fields up to the closing quote of an f-string or the closing brace of a field; pushes constants and fields.
@@ -253,6 +292,7 @@ static void parse_field(struct py_parser *p) {
         const uint32_t from = p->top;
         py_advance(p);
         parse_fstring_parts(p);
+        fold(p, from);
         struct py_JoinedStr *joined = PY_NEW(p, JoinedStr, at);
         joined->values = py_take_list(p, from);
         spec = &joined->base;
@@ -276,45 +316,6 @@ static void parse_field(struct py_parser *p) {
     node->format_spec = spec;
     if (shown) py_push(p, shown);
     py_push(p, node);
-}
-
-static struct py_str join(struct py_parser *p, uint32_t from, uint32_t to) {
-    size_t length = 0;
-    for (uint32_t i = from; i < to; i++) length += ((struct py_Constant *)p->stack[i])->value.str.length;
-    char *text = py_parser_alloc(p, length + 1);
-    size_t used = 0;
-    for (uint32_t i = from; i < to; i++) {
-        const struct py_str part = ((struct py_Constant *)p->stack[i])->value.str;
-        memcpy(text + used, part.text, part.length);
-        used += part.length;
-    }
-    text[used] = 0;
-    return (struct py_str){text, used};
-}
-
-// Make one constant of each run of constants above `from`; empty ones vanish.
-static void fold(struct py_parser *p, uint32_t from) {
-    uint32_t kept = from;
-    for (uint32_t i = from; i < p->top;) {
-        struct py_Constant *first = p->stack[i];
-        uint32_t end = i + 1;
-        if (first->base.kind == PY_Constant) {
-            while (end < p->top && ((struct py_node *)p->stack[end])->kind == PY_Constant) end++;
-            const struct py_node *last = p->stack[end - 1];
-            if (end - i > 1) {
-                first->value.str = join(p, i, end);
-                first->base.end_lineno = last->end_lineno;
-                first->base.end_col = last->end_col;
-            }
-            if (first->value.str.length == 0) {
-                i = end;
-                continue;
-            }
-        }
-        p->stack[kept++] = first;
-        i = end;
-    }
-    p->top = kept;
 }
 
 struct py_node *py_parse_strings(struct py_parser *p) {
