@@ -44,7 +44,7 @@ static int task_method_wait_again(lua_State *L, int status, lua_KContext context
         for (int i = 1; i <= n; i++) lua_rawgeti(L, 2, i);
         return n;
     }
-    if (task_is_ended_error(L, 2)) return task_fail(L, "cancelled", "the task was cancelled");
+    if (task_is_end(L, 2)) return task_fail(L, "cancelled", "the task was cancelled");
     return lua_error(L);
 }
 
@@ -166,7 +166,7 @@ static int lua_now(lua_State *L) {
 }
 
 static int lua_is_cancelled(lua_State *L) {
-    lua_pushboolean(L, task_is_ended_error(L, 1));
+    lua_pushboolean(L, task_is_end(L, 1));
     return 1;
 }
 

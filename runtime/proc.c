@@ -264,6 +264,15 @@ void child_give_up(struct child *c, double grace) {
     }
 }
 
+void children_kill_given_up(struct children *all) {
+    for (struct child *c = all->first, *next; c; c = next) {
+        next = c->next;
+        if (!c->given_up) continue;
+        child_reap(c);
+        child_free(c);
+    }
+}
+
 void children_kill_all(struct children *all) {
     for (struct child *c = all->first; c; c = c->next) child_signal(c, SIGKILL);
     while (all->first) {

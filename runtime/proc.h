@@ -63,6 +63,7 @@ struct child {
 struct children *children_new(struct loop *loop);
 void children_free(struct children *all); // kills and reaps what is left
 void children_kill_all(struct children *all);
+void children_kill_given_up(struct children *all); // those whose grace is running
 
 // Follow a spawned pid. On failure (memory, descriptors) the process is killed and reaped and NULL returned.
 struct child *child_follow(struct children *all, pid_t pid);

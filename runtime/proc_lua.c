@@ -61,6 +61,9 @@ static int children_gc(lua_State *L) {
     return 0;
 }
 
+// When the root task is over nobody turns the loop any more: who still has his grace is killed.
+static void end_of_root(void *data) { children_kill_given_up(data); }
+
 struct children *proc_children(lua_State *L) {
     struct loop *loop = task_loop(L);
     if (lua_rawgetp(L, LUA_REGISTRYINDEX, &children_key) == LUA_TUSERDATA) {
@@ -78,6 +81,7 @@ struct children *proc_children(lua_State *L) {
     lua_setmetatable(L, -2);
     box->all = children_new(loop);
     if (!box->all) luaL_error(L, "not enough memory");
+    task_at_end(L, end_of_root, box->all);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &children_key);
     return box->all;
 }
@@ -316,7 +320,8 @@ static const char **push_environment(lua_State *L, int table) {
         while (lua_next(L, changes)) {
             if (lua_type(L, -2) != LUA_TSTRING) luaL_error(L, "env: names must be strings");
             if (lua_type(L, -1) != LUA_TBOOLEAN || lua_toboolean(L, -1)) {
-                lua_pushfstring(L, "%s=%s", lua_tostring(L, -2), luaL_tolstring(L, -1, NULL));
+                const char *value = luaL_tolstring(L, -1, NULL), *name = lua_tostring(L, -3);
+                lua_pushfstring(L, "%s=%s", name, value);
                 lua_rawseti(L, list, ++n);
                 lua_pop(L, 1);
             }

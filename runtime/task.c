@@ -104,6 +104,17 @@ struct tasks *tasks_of(lua_State *L) {
 
 struct loop *task_loop(lua_State *L) { return tasks_of(L)->loop; }
 
+void task_at_end(lua_State *L, void (*fn)(void *data), void *data) {
+    struct tasks *ts = tasks_of(L);
+    for (size_t i = 0; i < sizeof ts->at_end / sizeof *ts->at_end; i++)
+        if (!ts->at_end[i].fn) {
+            ts->at_end[i].fn = fn;
+            ts->at_end[i].data = data;
+            return;
+        }
+    luaL_error(L, "too many functions to call at the end");
+}
+
 bool task_inside(lua_State *L) { return tasks_of(L)->current != NULL; }
 
 struct task *task_current(lua_State *L) {
@@ -143,7 +154,7 @@ static void push_ended(lua_State *L, const char *message) {
     lua_setmetatable(L, -2);
 }
 
-bool task_is_ended_error(lua_State *L, int index) {
+bool task_is_end(lua_State *L, int index) {
     if (lua_type(L, index) != LUA_TTABLE || !lua_getmetatable(L, index)) return false;
     luaL_getmetatable(L, ENDED);
     bool same = lua_rawequal(L, -1, -2);
@@ -239,7 +250,7 @@ static void task_finish(lua_State *L, struct task *t, bool ok) {
     loop_timer_stop(&t->timer);
     lua_rawgeti(L, LUA_REGISTRYINDEX, t->ref);
     int self = lua_gettop(L);
-    bool ended = !ok && task_is_ended_error(L, self - 1);
+    bool ended = !ok && task_is_end(L, self - 1);
     if (!ok && !ended && s && s->end == SCOPE_OPEN) {
         lua_getiuservalue(L, self, 3); // the scope
         lua_pushvalue(L, self - 1);
@@ -390,6 +401,8 @@ int task_run_root(lua_State *L, int nargs) {
     }
     ts->root = NULL;
     loop_watch_remove(&ts->signals);
+    for (size_t i = 0; i < sizeof ts->at_end / sizeof *ts->at_end; i++)
+        if (ts->at_end[i].fn) ts->at_end[i].fn(ts->at_end[i].data);
     bool ok = root->ok;
     lua_getiuservalue(L, self, 2);
     if (!ok) {

@@ -43,6 +43,10 @@ void task_interrupt(lua_State *L);
 // (for the root task: when it ends). Outside tasks nothing happens and __gc has to do.
 void task_own(lua_State *L, int index);
 
+// Call fn(data) whenever a root task has ended and all it owned is closed. A few per state, for its whole life.
+void task_at_end(lua_State *L, void (*fn)(void *data), void *data);
+
+bool task_is_end(lua_State *L, int index); // is this error value the end of a task?
 void task_cancel_root(lua_State *L); // the whole run ends, as after a signal
 
 // Push nil, {code=, message=} and return 2.

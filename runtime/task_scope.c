@@ -138,7 +138,7 @@ static int scope_join(lua_State *L, int status, lua_KContext index) {
         return lua_error(L);
     }
     if (s->status != LUA_OK) {
-        if (s->end == SCOPE_TIMEOUT && !owner->cancelled && task_is_ended_error(L, -1))
+        if (s->end == SCOPE_TIMEOUT && !owner->cancelled && task_is_end(L, -1))
             return task_fail(L, "timeout", "the time limit was reached");
         return lua_error(L);
     }

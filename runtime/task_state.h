@@ -51,6 +51,10 @@ struct tasks {
     struct task *current, *root;
     struct waitq ready;
     struct loop_watch signals;
+    struct {
+        void (*fn)(void *data);
+        void *data;
+    } at_end[4];
 };
 
 struct tasks *tasks_of(lua_State *L);       // made at first use
@@ -59,7 +63,6 @@ void task_queue_add(struct waitq *queue, struct task *task);
 void task_queue_remove(struct task *task);
 void task_wake(struct task *task);
 void task_cancel(struct task *task);
-bool task_is_ended_error(lua_State *L, int index);
 // As task_wait, without the check whether the task must end: for joining.
 int task_wait_raw(lua_State *L, struct task *task, struct waitq *queue, double until, lua_KContext context, lua_KFunction k);
 // Make a ready task of the function and `nargs` arguments on top of the stack; they are replaced by the task. `scope`

@@ -158,6 +158,36 @@ static int count_garbage(lua_State *L) {
     return 1;
 }
 
+// Message handlers of scripts. An error raised by a hook reaches the handler while hooks are still off, so a handler
+// that loops would never be stopped: errors that end the script pass by it. Upvalue 1 = the script's handler.
+static int guarded_handler(lua_State *L) {
+    struct vm *vm = vm_of(L);
+    if ((vm && (vm->killed || vm->interrupted)) || task_is_end(L, 1)) return 1;
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    lua_call(L, lua_gettop(L) - 1, 1);
+    return 1;
+}
+
+static int xpcall_done(lua_State *L, int status, lua_KContext context) {
+    if (status == LUA_OK || status == LUA_YIELD) return lua_gettop(L) - (int)context;
+    lua_pushboolean(L, 0);
+    lua_pushvalue(L, -2);
+    return 2;
+}
+
+static int guarded_xpcall(lua_State *L) {
+    int n = lua_gettop(L);
+    luaL_checktype(L, 2, LUA_TFUNCTION);
+    lua_pushvalue(L, 2);
+    lua_pushcclosure(L, guarded_handler, 1);
+    lua_replace(L, 2);
+    lua_pushboolean(L, 1);
+    lua_pushvalue(L, 1);
+    lua_rotate(L, 3, 2); // function, handler, true, function, arguments
+    return xpcall_done(L, lua_pcallk(L, n - 2, LUA_MULTRET, 2, 2, xpcall_done), 2);
+}
+
 // Coroutines. The body runs under pcall, because a coroutine that dies with an error keeps Lua's hooks off while its
 // pending __close handlers run, and no limit would hold there.
 
@@ -375,6 +405,8 @@ void vm_push_environment(lua_State *L, int modules) {
     lua_settop(L, env);
     lua_pushcfunction(L, plain_setmetatable);
     lua_setfield(L, env, "setmetatable");
+    lua_pushcfunction(L, guarded_xpcall);
+    lua_setfield(L, env, "xpcall");
     lua_pushcfunction(L, count_garbage);
     lua_setfield(L, env, "collectgarbage");
     if (modules)
