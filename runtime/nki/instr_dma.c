@@ -61,13 +61,13 @@ static void split(struct side *s, int64_t run) {
     s->stride[s->n++] = inner;
 }
 
-static void move_run(int64_t n, const struct side *dst, uint8_t *to, const struct side *src, const uint8_t *from, bool bits) {
+static void move_run(int64_t n, const struct side *dst, uint8_t *to, const struct side *src, const uint8_t *from, bool bits, bool exact) {
     ptrdiff_t ds = (ptrdiff_t)dst->stride[dst->n - 1], ss = (ptrdiff_t)src->stride[src->n - 1];
     size_t size = dtype_size(dst->type);
     if (bits) {
         if (ds == (ptrdiff_t)size && ss == (ptrdiff_t)size) memmove(to, from, (size_t)n * size);
         else copy_strided((size_t)n, size, to, ds, from, ss);
-    } else if (dst->type == DTYPE_FLOAT64 || src->type == DTYPE_FLOAT64) {
+    } else if (exact) {
         double row[256];
         for (int64_t i = 0; i < n; i += 256) {
             int64_t k = n - i < 256 ? n - i : 256;
@@ -105,7 +105,7 @@ static bool transfer(struct nki_machine *m, const struct nki_view *dst, const st
     int64_t total = nki_view_size(dst) / run;
     uint8_t *to = d.base, *from = s.base;
     for (int64_t k = 0; k < total; k++) {
-        move_run(run, &d, to, &s, from, bits);
+        move_run(run, &d, to, &s, from, bits, m->mode == NKI_EXACT);
         for (int q = d.n - 2; q >= 0; q--) {
             to += d.stride[q];
             if (++di[q] < d.count[q]) break;
