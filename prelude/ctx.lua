@@ -195,6 +195,45 @@ local function make_machine(self)
   return machine
 end
 
+-- What was run in this workspace, for reading: runs, one run, its story as text.
+local function make_ledger(self)
+  local door <const> = {}
+  local function open()
+    self.spend()
+    local ok <const>, refused <const> = self.rights:check("read", self.workspace .. "/.nkiln")
+    if not ok then return nil, refused end
+    return require("ledger").open(self.workspace, { readonly = true })
+  end
+  for _, name in ipairs { "runs", "run", "explain" } do
+    door[name] = function(what)
+      local ledger <const>, err <const> = open()
+      if not ledger then return nil, err end
+      local closing <close> = ledger
+      return closing[name](closing, what)
+    end
+  end
+  return door
+end
+
+-- What nkiln itself knows of NKI: error codes, and the signatures of its functions.
+local function make_docs(self)
+  local door <const> = {}
+  function door.explain(code)
+    self.spend()
+    local row <const> = require("nki.catalogue")[code]
+    if not row then return nil, fault.new("not-found", ("there is no error code %s"):format(tostring(code))) end
+    return { code = code, severity = row.severity or "error", title = row.title, reason = row.reason, document = row.doc }
+  end
+  function door.codes()
+    self.spend()
+    local out <const> = {}
+    for code in pairs(require "nki.catalogue") do out[#out + 1] = code end
+    table.sort(out)
+    return out
+  end
+  return door
+end
+
 -- options: {host, entry, rights, budget, cwd, depth, args, task, holder (loader.lua), script = true for nkiln run}.
 -- Returns the ctx, a function that closes it, and one that sets the budget it counts against.
 function ctx.new(options)
@@ -267,9 +306,7 @@ function ctx.new(options)
     self.budget = budget
     public.budget = budget
   end
-  public.ledger = host.ledger_door and host.ledger_door(self) or nil
-  public.docs = host.docs_door and host.docs_door(self) or nil
-  public.style = host.style
+  public.ledger, public.docs, public.style = make_ledger(self), make_docs(self), host.style
 
   if options.holder then options.holder.check = self.check_path end
   public.task = options.task

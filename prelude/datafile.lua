@@ -13,7 +13,9 @@ local words <const> = {
 }
 
 function datafile.run(text, path, code)
-  local value <const>, err <const> = vm.isolated { source = text, name = "@" .. path, globals = "none", steps = datafile.STEPS, memory = datafile.MEMORY, cpu = 2 }
+  local value <const>, err <const> = vm.isolated {
+    source = text, name = "@" .. path, globals = "none", steps = datafile.STEPS, memory = datafile.MEMORY, cpu = 2,
+  }
   if value ~= nil then return value end
   if not err then return nil, fault.new(code, "must return a table", { where = path, hint = "return { ... }" }) end
   local message = words[err.code] or tostring(err.message):match("^[^\n]*")

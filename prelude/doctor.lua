@@ -106,7 +106,8 @@ local function library_section(host, manager)
       install = install(manager, { apt = "libopenblas0-pthread", dnf = "openblas-threads" }) }, { "libopenblas.so.0", "libopenblasp.so.0" }),
     library(host, { name = "libcurl", enables = "language models over HTTP",
       install = install(manager, { apt = "libcurl4", dnf = "libcurl" }) }, { "libcurl.so.4", "libcurl-gnutls.so.4" }),
-    library(host, { name = "libzstd", enables = "profiles in Parquet with zstd pages", install = install(manager, { apt = "libzstd1", dnf = "libzstd" }) }, { "libzstd.so.1" }),
+    library(host, { name = "libzstd", enables = "profiles in Parquet with zstd pages",
+      install = install(manager, { apt = "libzstd1", dnf = "libzstd" }) }, { "libzstd.so.1" }),
   } }
 end
 
@@ -129,7 +130,9 @@ local function neuron_section(host)
   for _, name in ipairs(host.disk.list("/dev") or {}) do
     if name:find("^neuron%d+$") then devices = devices + 1 end
   end
-  items[#items + 1] = { name = "Neuron devices", found = devices > 0, note = devices > 0 and report.count(devices, "device") or nil, enables = "running on the chip" }
+  items[#items + 1] = {
+    name = "Neuron devices", found = devices > 0, note = devices > 0 and report.count(devices, "device") or nil, enables = "running on the chip",
+  }
   for _, item in ipairs(items) do
     if not item.found and not item.install then item.install = "an AWS Neuron image or the Neuron package repository (a Trainium or Inferentia instance)" end
   end

@@ -247,7 +247,8 @@ function host.new()
   self.prelude_home = vm.home()
   self.builtin_disk = self.prelude_home and self.disk or require("embedded").disk
   function self.registry_places()
-    return { workspace = self.workspace(), home = home, builtin = self.prelude_home or require("embedded").BASE, disk = self.disk, builtin_disk = self.builtin_disk }
+    local builtin <const> = self.prelude_home or require("embedded").BASE
+    return { workspace = self.workspace(), home = home, builtin = builtin, disk = self.disk, builtin_disk = self.builtin_disk }
   end
 
   -- How a script is loaded: what is built in may also require the prelude.

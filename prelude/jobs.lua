@@ -38,7 +38,8 @@ local function translate(err, module)
   local message = known[1]
   if err.code == "crashed" then message = err.message or message end
   local tail <const> = err.info and err.info.output and err.info.output:match("([^\n]+)%s*$")
-  return fault.new(err.code, message, { hint = known[2], output = tail, info = err.info and { seconds = err.info.seconds, instructions = err.info.instructions } })
+  local info <const> = err.info and { seconds = err.info.seconds, instructions = err.info.instructions }
+  return fault.new(err.code, message, { hint = known[2], output = tail, info = info })
 end
 
 local function unique(list)
@@ -73,6 +74,7 @@ function jobs.run(host, module, request, options)
   local megabytes <const> = tonumber(host.env("NKILN_WORKER_MEMORY_MB") or "")
   local shown = options.progress
   if shown == nil then shown = host.progress end
+  local said -- what the worker last said it is doing; reports between are counters only
   local handle <const>, why <const> = worker.start {
     module = module, request = request, home = options.home, rights = { read = unique(read), write = unique(write) },
     limits = {
@@ -80,7 +82,8 @@ function jobs.run(host, module, request, options)
       wall = seconds, cpu = options.cpu, output = options.output,
     },
     on_progress = shown and function(p)
-      if p.text == nil and p.instructions and p.instructions > 0 then p.text = ("%d instructions"):format(p.instructions) end
+      said = p.text or said
+      if p.instructions and p.instructions > 0 then p.text = ("%s%d instructions"):format(said and said .. "  " or "", p.instructions) end
       if p.text then shown(p) end
     end or nil,
     on_call = options.calls or nil,

@@ -25,7 +25,8 @@ end
 -- Parameters of commands that run it.
 function kernelargs.running()
   return {
-    h.text("reference", "judge the outputs against this Python function over NumPy or PyTorch arrays", { optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
+    h.text("reference", "judge the outputs against this Python function over NumPy or PyTorch arrays",
+      { optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
     h.path("out", "write inputs and outputs here, as .npy files", { optional = true, output = true, metavar = "DIR" }),
     h.choice("against", { "nki" }, nil, "also run the vendor's simulator, where an environment holds it", { optional = true }),
     h.path("python", "the Python, or environment, for references and --against", { optional = true }),

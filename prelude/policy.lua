@@ -56,7 +56,9 @@ local function compile(data, context, path, keys)
     for _, key in ipairs(skill_keys) do
       local value <const> = grant[key]
       if key == "override" then
-        if value ~= nil and type(value) ~= "boolean" then return nil, fault.new("bad-policy", ("skills[%q].override must be true or false"):format(name), { where = path }) end
+        if value ~= nil and type(value) ~= "boolean" then
+          return nil, fault.new("bad-policy", ("skills[%q].override must be true or false"):format(name), { where = path })
+        end
       elseif value ~= nil then
         if type(value) ~= "table" then return nil, fault.new("bad-policy", ("skills[%q].%s must be a list"):format(name, key), { where = path }) end
         for _, item in ipairs(value) do
@@ -100,9 +102,12 @@ function policy.load(options)
 end
 
 local task_keys <const> = {
-  "kernel", "entry", "reference", "cases", "case", "tolerance", "target", "nki_version", "latency_us", "budget", "out", "python", "name", "seed", "inputs",
+  "kernel", "entry", "reference", "cases", "case", "tolerance", "target", "nki_version", "latency_us", "budget", "out", "python", "name",
+  "seed", "inputs",
 }
-local text_keys <const> = { kernel = true, entry = true, reference = true, case = true, target = true, nki_version = true, out = true, python = true, name = true }
+local text_keys <const> = {
+  kernel = true, entry = true, reference = true, case = true, target = true, nki_version = true, out = true, python = true, name = true,
+}
 
 -- A task file: what it says, with paths made absolute from its own folder.
 function policy.task(disk, path)
@@ -118,12 +123,16 @@ function policy.task(disk, path)
   if cases ~= nil then
     local good = type(cases) == "table"
     for i = 1, good and #cases or 0 do good = good and type(cases[i]) == "string" end
-    if not good or #cases == 0 then return nil, fault.new("bad-task", "cases must be a list of texts", { where = path, hint = 'cases = { "x=bfloat16[256,1024]" }' }) end
+    if not good or #cases == 0 then
+      return nil, fault.new("bad-task", "cases must be a list of texts", { where = path, hint = 'cases = { "x=bfloat16[256,1024]" }' })
+    end
   end
   if data.budget ~= nil then
     local good = type(data.budget) == "table"
     for key, value in pairs(good and data.budget or {}) do good = good and type(key) == "string" and type(value) == "number" and value >= 0 end
-    if not good then return nil, fault.new("bad-task", "budget must be a table of numbers", { where = path, hint = "budget = { seconds = 60, iterations = 10 }" }) end
+    if not good then
+      return nil, fault.new("bad-task", "budget must be a table of numbers", { where = path, hint = "budget = { seconds = 60, iterations = 10 }" })
+    end
   end
   local folder <const> = path:match("^(.*)/[^/]*$") or "."
   for _, key in ipairs { "kernel", "reference", "out" } do

@@ -82,9 +82,9 @@ function pythons.candidates(host, explicit)
   local function add(path, source)
     if not path then return end
     local prefix <const> = path:match("^(.*)/bin/[^/]*$")
-    local key = path
-    if not (prefix and host.disk.stat(prefix .. "/pyvenv.cfg")) then key = host.disk.realpath(path) or path end
-    if prefix and key == path then key = prefix end
+    -- An environment's python is a link to the one it was made from; the folder tells environments apart.
+    local own <const> = prefix and host.disk.stat(prefix .. "/pyvenv.cfg")
+    local key <const> = own and prefix or host.disk.realpath(path) or path
     if seen[key] then return end
     seen[key] = true
     out[#out + 1] = { path = path, source = source }

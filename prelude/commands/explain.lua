@@ -16,13 +16,16 @@ end
 local function explain_code(host, code)
   local row <const> = require("nki.catalogue")[code]
   if host.json then
-    host.out_json { ok = true, code = code, severity = row.severity or "error", title = row.title, reason = row.reason, document = row.doc, has_fix = row.fix ~= nil }
+    host.out_json {
+      ok = true, code = code, severity = row.severity or "error", title = row.title, reason = row.reason, document = row.doc, has_fix = row.fix ~= nil,
+    }
     return 0
   end
   local lines <const> = { host.style.bold(code) .. ": " .. (row.title or "") }
   if row.reason then lines[#lines + 1] = "  why: " .. row.reason end
   if row.doc then lines[#lines + 1] = "  see: " .. row.doc end
-  lines[#lines + 1] = row.fix and "  fix: nkiln check shows it as code for your kernel, nkiln debug applies it" or "  fix: depends on what the kernel means to do"
+  lines[#lines + 1] = row.fix and "  fix: nkiln check shows it as code for your kernel, nkiln debug applies it"
+    or "  fix: depends on what the kernel means to do"
   host.out(table.concat(lines, "\n") .. "\n")
   return 0
 end
@@ -37,7 +40,11 @@ return {
         rows[i] = { code, catalogue[code].title or "" }
         data[i] = { code = code, title = catalogue[code].title, severity = catalogue[code].severity or "error" }
       end
-      if host.json then host.out_json { ok = true, codes = host.array(data) } else host.out(report.table({ { title = "code" }, { title = "means" } }, rows, host.style)) end
+      if host.json then
+        host.out_json { ok = true, codes = host.array(data) }
+      else
+        host.out(report.table({ { title = "code" }, { title = "means" } }, rows, host.style))
+      end
       return 0
     end
     if catalogue[args.what] then return explain_code(host, args.what) end

@@ -6,7 +6,10 @@ local report <const> = require "report"
 local h <const> = params.helpers
 
 return {
-  params = { h.integer("limit", "how many runs", { default = 20, min = 1, max = 100000 }), h.text("name", "runs of this agent or skill only", { optional = true }) },
+  params = {
+    h.integer("limit", "how many runs", { default = 20, min = 1, max = 100000 }),
+    h.text("name", "runs of this agent or skill only", { optional = true }),
+  },
   run = function(host, args)
     local ledger <const>, err <const> = require("ledger").open(host.workspace(), { readonly = true })
     if not ledger then
@@ -25,7 +28,8 @@ return {
     for i, run in ipairs(runs) do
       rows[i] = { run.id, report.clean(run.name), run.status, tostring(run.steps or ""), report.clean(run.message or "") }
     end
-    host.out(#rows == 0 and "no runs\n" or report.table({ { title = "run" }, { title = "name" }, { title = "status" }, { title = "steps", align = "right" }, { title = "" } }, rows, host.style))
+    local columns <const> = { { title = "run" }, { title = "name" }, { title = "status" }, { title = "steps", align = "right" }, {} }
+    host.out(#rows == 0 and "no runs\n" or report.table(columns, rows, host.style))
     return 0
   end,
 }

@@ -45,7 +45,8 @@ return {
     elseif args.revoke then
       host.out(("%s: %s\n"):format(report.clean(real), note == "absent" and "was not trusted" or "no longer trusted"))
     else
-      host.out(("%s: %s\n"):format(report.clean(real), note == "already" and "already trusted" or "trusted; its skills and agents may run, in a sandboxed worker"))
+      local what <const> = note == "already" and "already trusted" or "trusted; its skills and agents may run, in a sandboxed worker"
+      host.out(("%s: %s\n"):format(report.clean(real), what))
     end
     return 0
   end,

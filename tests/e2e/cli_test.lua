@@ -27,7 +27,9 @@ end)
 
 t.test("unknown commands, flags and missing arguments exit 2 with one line on stderr", function()
   local w <const> = nkiln.folder()
-  for command, part in pairs { doctr = "did you mean doctor?", ["skills --jsn"] = "did you mean --json?", skill = "name is missing", ["run"] = "script is missing" } do
+  for command, part in pairs {
+    doctr = "did you mean doctor?", ["skills --jsn"] = "did you mean --json?", skill = "name is missing", ["run"] = "script is missing",
+  } do
     local status <const>, out <const>, err <const> = w:run(command)
     t.eq(status, 2, command)
     t.eq(out, "", command)
@@ -89,15 +91,16 @@ t.test("a script's result table, and its failures", function()
     return w:run((flags or "") .. " run s.lua")
   end
   t.eq(select(2, script "return { ok = true, text = 'fine' }"), "fine\n")
-  local status, out, err = script("return { ok = false, n = 1, list = ctx.json.array {} }", "--json")
+  local status, out = script("return { ok = false, n = 1, list = ctx.json.array {} }", "--json")
   t.eq(status, 1)
   t.eq(json.decode(out).n, 1)
   t.has(out, '"list": []')
+  local err, _
   status, out, err = script "return nil, { code = 'missing', message = 'no tool', hint = 'get it' }"
   t.eq({ status, out, err }, { 3, "", "nkiln: no tool: get it\n" })
-  status, out, err = script "return ctx.fail('not-permitted', 'no')"
+  status, _, err = script "return ctx.fail('not-permitted', 'no')"
   t.eq({ status, err }, { 5, "nkiln: no\n" })
-  status, out, err = script "local t = nil\nreturn t.x"
+  status, _, err = script "local t = nil\nreturn t.x"
   t.eq(status, 1)
   t.match(err, "^nkiln: s%.lua stopped: attempt to index a nil value[^\n]*: s%.lua:2\n$")
   status, out, err = script "local x = = 1"
@@ -126,7 +129,7 @@ end)
 
 t.test("the user's policy grants, a workspace's narrows", function()
   local w <const> = nkiln.folder()
-  w:write("s.lua", "local r, e = ctx.proc.run { 'echo', 'hi' }\nreturn { out = r and r.stdout, code = e and e.code, message = e and e.message }")
+  w:write("s.lua", "local r, e = ctx.proc.run { 'echo', 'hi' }\nreturn { out = r and r.stdout, code = e and e.code, m = e and e.message }")
   w:write("config/nkiln/policy.lua", 'return { allow = { "run:echo" } }')
   local _, out = w:run "--json run s.lua"
   t.eq(json.decode(out).out, "hi\n", out)
@@ -136,7 +139,8 @@ t.test("the user's policy grants, a workspace's narrows", function()
   w:write(".kiro/nkiln-policy.lua", 'return { allow = { "run:ls" } }')
   local _, _, err = w:run "run s.lua"
   t.has(err, "a workspace can only narrow rights")
-  for text, part in pairs { ["return { alow = {} }"] = "did you mean allow?", ["return os.time()"] = "sees no functions", ["while true do end"] = "runs too long",
+  for text, part in pairs { ["return { alow = {} }"] = "did you mean allow?", ["return os.time()"] = "sees no functions",
+    ["while true do end"] = "runs too long",
     ["return {"] = "policy.lua:1", ["return 3"] = "must return a table", ["return { deny = { 'fly:x' } }"] = "deny[1]" } do
     w:write("config/nkiln/policy.lua", text)
     local status <const>, _, why <const> = w:run "run s.lua"
@@ -210,14 +214,13 @@ end)
 
 t.test("no runs yet: ledger says so, resume and restore fail with one line", function()
   local w <const> = nkiln.folder()
-  local status, out, err = w:run "ledger"
+  local status <const>, out <const> = w:run "ledger"
   t.eq(status, 0)
   t.has(out, "nothing has been recorded")
-  status, out = w:run "ledger --json"
-  t.eq(json.decode(out).runs, {})
+  t.eq(json.decode((select(2, w:run "ledger --json"))).runs, {})
   for _, command in ipairs { "resume", "restore" } do
-    status, out, err = w:run(command)
-    t.eq(status, 2, command)
+    local failed <const>, _, err <const> = w:run(command)
+    t.eq(failed, 2, command)
     t.match(err, "^nkiln: nothing has been recorded[^\n]*\n$")
   end
 end)

@@ -31,10 +31,9 @@ t.test("listing runs nothing of a workspace", function()
   local w <const> = workspace()
   w:write(".kiro/skills/hello/skill.lua", "error('it ran')")
   local status, out, err = w:run "skills"
-  t.eq(status, 0)
+  t.eq({ status, err }, { 0, "" })
   t.match(out, "hello%s+not trusted%s+%.kiro/skills/hello")
   t.has(out, "nkiln trust lets . run its own skills")
-  t.eq(err, "")
   status, out = w:run "skills --json"
   t.eq(status, 0)
   local item <const> = by_name(out)["hello@workspace"]
@@ -65,8 +64,7 @@ t.test("trust once, listed, taken back; kept outside the workspace", function()
   t.has(out, "trusted")
   t.eq(select(2, w:run "hello"), "hello world\n")
   t.eq(select(2, w:run "hey"), "hello world\n", "the alias is known once the script may be read")
-  status, out = w:run "trust --list --json"
-  t.eq(#json.decode(out).workspaces, 1)
+  t.eq(#json.decode((select(2, w:run "trust --list --json"))).workspaces, 1)
   t.ok(w:read "config/nkiln/trust.json")
   local _, listed <const> = w:run "skills --json"
   t.eq(by_name(listed)["hello@workspace"].state, "trusted")
@@ -145,8 +143,7 @@ t.test("a workspace skill that never ends, or eats memory, or crashes in Lua", f
   status, _, err = run "local x = nil; return x.y"
   t.eq(status, 1)
   t.match(err, "^nkiln: hello stopped: attempt to index a nil value[^\n]*: %.kiro/skills/hello/skill%.lua:1\n$")
-  status, _, err = run "return 3 .. {}"
-  t.eq(status, 1)
+  t.eq((run "return 3 .. {}"), 1)
   w:write(".kiro/skills/hello/skill.lua", "while true do end")
   local slow <const>, _, why <const> = w:sh("timeout 30 " .. nkiln.quoted .. " --trust hello")
   t.eq(slow, 2, why)
@@ -155,7 +152,8 @@ end)
 t.test("a broken script: exit 2, the file and line; listed as broken", function()
   local w <const> = workspace()
   for text, part in pairs { ["return skill {"] = "skill.lua:1", ["return 3"] = "must return skill", ["error('no')"] = "no: .kiro/skills/hello/skill.lua:1",
-    ["return skill { name = 'hello' }"] = "description is missing", ["\27Lua"] = "compiled Lua", ["return skill { name = 'hello', description = 'd', run = print }"] = "run must be" } do
+    ["return skill { name = 'hello' }"] = "description is missing", ["\27Lua"] = "compiled Lua",
+    ["return skill { name = 'hello', description = 'd', run = 3 }"] = "run must be" } do
     w:write(".kiro/skills/hello/skill.lua", text)
     local status <const>, _, err <const> = w:run "--trust hello"
     t.eq(status, 2, text)
@@ -237,7 +235,8 @@ end)
 t.test("each call has its own globals", function()
   local w <const> = nkiln.folder()
   w:write("../home/.kiro/skills/count/skill.lua",
-    'n = 0\nreturn skill { name = "count", description = "d.", run = function() n = n + 1; string.mine = (string.mine or 0) + 1; return { n = n, m = string.mine } end }')
+    'n = 0\nreturn skill { name = "count", description = "d.", run = function()\n'
+      .. "n = n + 1; string.mine = (string.mine or 0) + 1; return { n = n, m = string.mine } end }")
   w:write("s.lua", 'local a, b = ctx.skill("count"), ctx.skill("count")\nreturn { a = a.n, b = b.n, m = b.m, here = string.mine == nil }')
   t.eq(json.decode((select(2, w:run "--json run s.lua"))), { a = 1, b = 1, m = 1, here = true, ok = true })
 end)
@@ -286,7 +285,7 @@ t.test("agents: listed, run in a worker when of a workspace, recorded", function
   t.eq(status, 0, err)
   local got <const> = json.decode(out)
   t.eq({ got.status, got.result.n, #got.steps }, { "done", 2, 2 })
-  status, out, err = w:run "walk --far 9"
+  status, out = w:run "walk --far 9"
   t.eq(status, 4)
   t.has(out, "budget-iterations")
   status, out, err = w:run "resume --budget iterations=20"

@@ -10,7 +10,8 @@ local function host_of(options)
   options = options or {}
   local self <const> = { printed = "", told = "", json = false, style = require("report").plain, data = nil, home = "/h", cwd = "/w" }
   local decl <const> = skill {
-    name = "greet", alias = "hi", description = "Say hello. Use it to test.", params = { h.text("name", "who"), h.integer("times", "how often", { default = 1 }) },
+    name = "greet", alias = "hi", description = "Say hello. Use it to test.",
+    params = { h.text("name", "who"), h.integer("times", "how often", { default = 1 }) },
     run = function() end,
   }
   function self.out(text) self.printed = self.printed .. text end
