@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -17,9 +18,11 @@
 #define QUIET_EMPTY 0.06 // a file just truncated is about to be written
 #define LONGEST 0.1      // a stream of events does not delay looking further
 #define POLL_EVERY 0.25
-#define YOUNG 0.01 // a file looked at this soon after a change may change again without a new time: clocks of file systems tick
+// A file looked at this soon after a change may change again without a new time, because clocks of file systems tick.
+// Its content is remembered as well.
+#define YOUNG 0.01
 
-enum { LINKS_MAX = 40, DEPTH_MAX = 8, FILES_MAX = 20000 };
+enum { LINKS_MAX = 40, DEPTH_MAX = 8, FILES_MAX = 20000, HASHED_MAX = 4 << 20 };
 
 // What stat says about one path; all zero = not there.
 struct signature {
@@ -33,7 +36,8 @@ struct signature {
 struct item {
     char *path;
     struct signature signature;
-    bool young; // looked at within YOUNG of its last change
+    bool young;    // looked at within YOUNG of its last change
+    uint64_t hash; // of the content, when young
 };
 
 struct items {
@@ -122,6 +126,22 @@ static bool is_young(const struct signature *s) {
     return s->mtime.tv_sec && age >= 0 && age < YOUNG;
 }
 
+// FNV-1a of the first HASHED_MAX bytes.
+static uint64_t hash_of(const char *path) {
+    uint64_t hash = 14695981039346656037u;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return 0;
+    unsigned char chunk[16384];
+    ssize_t n;
+    size_t total = 0;
+    while (total < HASHED_MAX && (n = read(fd, chunk, sizeof chunk)) > 0) {
+        for (ssize_t i = 0; i < n; i++) hash = (hash ^ chunk[i]) * 1099511628211u;
+        total += (size_t)n;
+    }
+    close(fd);
+    return hash;
+}
+
 static bool put(struct items *items, const char *path, const struct signature *signature) {
     if (items->count == items->cap) {
         size_t cap = items->cap ? items->cap * 2 : 32;
@@ -132,7 +152,8 @@ static bool put(struct items *items, const char *path, const struct signature *s
     }
     char *copy = strdup(path);
     if (!copy) return false;
-    items->list[items->count++] = (struct item){copy, *signature, is_young(signature)};
+    bool young = S_ISREG(signature->mode) && is_young(signature);
+    items->list[items->count++] = (struct item){copy, *signature, young, young ? hash_of(path) : 0};
     return true;
 }
 
@@ -316,7 +337,7 @@ static bool look(struct watcher *w, bool after_event, bool patient, bool *again)
         struct item *a = i < w->known.count ? &w->known.list[i] : NULL, *b = j < now.count ? &now.list[j] : NULL;
         int order = !a ? 1 : !b ? -1 : strcmp(a->path, b->path);
         if (order == 0) {
-            if (!same_signature(&a->signature, &b->signature) || (after_event && a->young))
+            if (!same_signature(&a->signature, &b->signature) || (after_event && a->young && a->hash != hash_of(b->path)))
                 ok = note_change(w, b->path);
             i++;
             j++;
