@@ -398,7 +398,18 @@ function params.usage(list, command)
       parts[#parts + 1] = text
     end
   end
-  return table.concat(parts, " ")
+  -- A part with its value stays on one line.
+  local lines <const>, line = {}, ""
+  for _, part in ipairs(parts) do
+    if line ~= "" and #line + 1 + #part > 110 then
+      lines[#lines + 1] = line
+      line = "         " .. part
+    else
+      line = line == "" and part or line .. " " .. part
+    end
+  end
+  lines[#lines + 1] = line
+  return table.concat(lines, "\n")
 end
 
 -- Fold words into lines of at most `width` characters; line ends of the text are kept.

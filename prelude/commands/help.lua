@@ -12,26 +12,28 @@ local function overview(host)
   local width = 0
   for name in pairs(cli.summary) do width = math.max(width, #name) end
   local catalogue <const> = host.catalogue()
-  local named <const> = {}
+  -- What is built in and has a short name stands with the commands it works like, the rest with the skills.
+  local beside <const>, named <const> = {}, {}
   for _, kind in ipairs { "skills", "agents" } do
     for _, entry in ipairs(catalogue.usable(kind)) do
-      local name <const> = entry.alias and not entry.alias_refused and entry.alias or entry.name
+      local alias <const> = not entry.alias_refused and entry.alias or nil
+      local name <const> = alias or entry.name
       local first <const> = (entry.description or ""):match("^(.-[.;:])%s") or entry.description or ""
-      named[#named + 1] = { name, first:gsub("[.;:]$", "") }
+      local target <const> = entry.scope == "builtin" and alias and beside or named
+      target[#target + 1] = { name, (first:gsub("[.;:]$", ""):gsub("^%u%l", string.lower)) }
       width = math.max(width, math.min(#name, 28))
     end
   end
   local function row(name, text)
     local room <const> = 96 - width
     if #text > room then text = text:sub(1, room - 3):gsub("%s+%S*$", "") .. "..." end
-    out[#out + 1] = "  " .. style.bold(name) .. (" "):rep(width - #name) .. "  " .. text
+    out[#out + 1] = "  " .. style.bold(name) .. (" "):rep(math.max(0, width - #name)) .. "  " .. text
   end
   for _, group in ipairs(cli.groups) do
     out[#out + 1] = group.title
     for _, name in ipairs(group.names) do row(name, cli.summary[name]) end
-    if group.title:find("Skills") then
-      for _, pair in ipairs(named) do row(pair[1], pair[2]) end
-    end
+    local more <const> = group.title:find("kernel") and beside or group.title:find("Skills") and named or {}
+    for _, pair in ipairs(more) do row(pair[1], pair[2]) end
     out[#out + 1] = ""
   end
   out[#out + 1] = "nkiln help COMMAND tells more. --json puts one JSON value on stdout. Exit status: 0 done, 1 failed, 2 usage or"

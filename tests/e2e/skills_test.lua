@@ -300,3 +300,43 @@ t.test("agents: listed, run in a worker when of a workspace, recorded", function
   t.eq(status, 0, err)
   t.eq(json.decode(out).result.n, 2)
 end)
+
+t.test("an agent's files are put back by one command", function()
+  local w <const> = nkiln.folder()
+  w:write("../home/.kiro/agents/editor.lua", [[
+    return agent { name = "editor", description = "Edit. Use it to test.", params = { path("file", "the file", { output = true }) },
+      steps = { { name = "edit", run = function(ctx, state, args)
+        assert(ctx.snapshots:write(ctx.fs.absolute(args.file), "edited"))
+        assert(ctx.snapshots:write(ctx.fs.absolute("new.txt"), "made"))
+        return "blocked", "cannot go on"
+      end } } }
+  ]])
+  w:write("mine.txt", "as it was")
+  local status, out, err = w:run "editor mine.txt"
+  t.eq(status, 1, err)
+  t.has(out, "blocked: cannot go on")
+  t.eq(w:read "mine.txt", "edited")
+  w:sh "printf 'by hand' > mine.txt"
+  status, out, err = w:run "restore"
+  t.eq(status, 0, err)
+  t.match(out, "restored%s+mine%.txt%s+what was there is kept")
+  t.match(out, "removed%s+new%.txt")
+  t.eq({ w:read "mine.txt", w:read "new.txt" }, { "as it was", nil })
+  t.eq((w:run "restore last mine.txt"), 0)
+  t.eq((w:run "restore last other.txt"), 2)
+  t.eq((w:run "restore 1999"), 2)
+end)
+
+t.test("a terminal is asked at first use, and the answer kept", function()
+  local w <const> = workspace()
+  if (w:sh "command -v script") ~= 0 then t.skip "no script(1)" end
+  local function asked(answer) return w:sh(("printf '%s\\n' | script -qec %s /dev/null"):format(answer, t.quote(nkiln.quoted .. " hello"))) end
+  local status, out = asked "n"
+  t.eq(status, 5, out)
+  t.has(out, "Trust this workspace's skills from now on? [y/N]")
+  t.eq((w:run "hello"), 5)
+  status, out = asked "y"
+  t.eq(status, 0, out)
+  t.has(out, "hello world")
+  t.eq((w:run "hello"), 0)
+end)
