@@ -11,8 +11,8 @@
 -- record adds sqrt(K) roundings), and nothing for an intermediate of lower precision, which therefore shows as loss.
 -- Worst ratio of error to bound: up to 2 passes, up to 8 is reported, above fails.
 --
--- Non-finite policy: finite inputs must give finite outputs wherever the reference is finite; a row of NaN or infinity must
--- not reach other rows; inside such a row differences are noted, not judged.
+-- Non-finite policy: the output must be finite wherever the reference is, and infinite where it is infinite on finite inputs;
+-- a row of NaN or infinity must not reach other rows; where the reference gives NaN differences are noted, not judged.
 
 local array <const> = require "rt.array"
 local core <const> = require "reference.core"
@@ -107,19 +107,15 @@ end
 local function judge_algorithm(actual, expected, spread, special)
   local tolerance = array.binary("add", array.binary("multiply", array.unary("abs", clean(expected)), verify.ALGORITHM_RELATIVE), 1e-300)
   if spread then tolerance = array.binary("add", tolerance, array.binary("multiply", row_max(clean(spread)), verify.CONDITION_FACTOR)) end
-  local stats <const> = array.errors(actual, expected, { bound = tolerance, tile = { 128, 512 } })
-  local out <const> = { max_abs = stats.max_abs, max_rel = stats.max_rel, rel_l2 = stats.rel_l2, ratio = stats.worst_ratio, over = stats.over_bound, count = stats.count, mismatches = stats.mismatches }
-  if special and stats.mismatches > 0 then
-    -- Only rows that the reference itself leaves finite are judged.
-    out.noted = stats.mismatches
-    stats.mismatches = 0
-    local finite <const> = array.unary("isfinite", expected)
-    local zero <const> = array.new("float64", {}, 0.0)
-    local masked_actual <const>, masked_expected <const> = array.where(finite, actual, zero), array.where(finite, expected, zero)
-    local again <const> = array.errors(masked_actual, masked_expected, { bound = tolerance })
-    out.ratio, out.over, out.mismatches = again.worst_ratio, again.over_bound, again.mismatches
-    stats.worst_ratio_index, stats.first_mismatch = again.worst_ratio_index, again.first_mismatch
-  end
+  -- Where the reference itself has no answer (NaN), or in a poisoned run no finite one, there is nothing to judge.
+  local judged <const> = special and array.unary("isfinite", expected) or array.unary("logical_not", array.unary("isnan", expected))
+  local zero <const> = array.new("float64", {}, 0.0)
+  local stats <const> = array.errors(array.where(judged, actual, zero), array.where(judged, expected, zero), { bound = tolerance, tile = { 128, 512 } })
+  local raw <const> = array.errors(actual, expected)
+  local out <const> = {
+    max_abs = stats.max_abs, max_rel = stats.max_rel, rel_l2 = stats.rel_l2, ratio = stats.worst_ratio, over = stats.over_bound, count = stats.count,
+    mismatches = stats.mismatches, noted = raw.mismatches > stats.mismatches and raw.mismatches - stats.mismatches or nil,
+  }
   out.ok = out.mismatches == 0 and (out.over or 0) == 0
   if not out.ok then
     local index <const> = out.mismatches > 0 and stats.first_mismatch or stats.worst_ratio_index or stats.max_abs_index or 0
