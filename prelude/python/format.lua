@@ -57,9 +57,14 @@ end
 
 local function entries(value, with_values)
   return function()
-    local parts <const> = {}
+    local parts <const>, numbers = {}, not with_values and {} or nil
     for _, key, item in ops.dict_entries(value) do
       parts[#parts + 1] = with_values and repr(key) .. ": " .. repr(item) or repr(key)
+      if numbers and math.type(key) == "integer" then numbers[#numbers + 1] = key else numbers = nil end
+    end
+    if numbers then -- CPython, too, shows sets of small ints in order
+      table.sort(numbers)
+      for i, n in ipairs(numbers) do parts[i] = repr(n) end
     end
     return table.concat(parts, ", ")
   end

@@ -236,6 +236,7 @@ function E:compare(node, truth)
     return self:comparison(node, node.ops[1], codes[1], codes[2], node.comparators[1], truth), depth + 1
   end
   local left = self:expr(node.left)
+  if not self:stable(left) then left = self:hoist(left) end
   local result
   local closers = 0
   for i, op in ipairs(node.ops) do

@@ -72,8 +72,8 @@ local function parameters(args)
 end
 scopes.parameters = parameters
 
--- The class expression of an `except` clause. CPython's field for it is called `type`, as the kind of every node is here.
-function scopes.handler_class(node) return type(node.type) == "table" and node.type or nil end
+-- The class expression of an `except` clause (CPython calls the field `type`, which names the kind of node here).
+function scopes.handler_class(node) return node.exception end
 
 -- global and nonlocal hold for the whole function, so they are found before its body is visited.
 local function declarations(list, scope)
@@ -225,7 +225,7 @@ end
 
 -- What `name` means in `scope`: "local", variable · "free", variable · "class", variable · "global"
 function scopes.resolve(scope, name)
-  if scope.globals[name] then return "global", nil end
+  if scope.globals[name] then return "global", module_of(scope).names[name] end
   local var <const> = scope.names[name]
   if var then
     if scope.kind == "module" then return "global", var end
@@ -235,7 +235,7 @@ function scopes.resolve(scope, name)
   local inline = scope.kind == "comp" -- still in the same Lua function
   while outer do
     if outer.kind ~= "class" and outer.kind ~= "module" then
-      if outer.globals[name] then return "global", nil end
+      if outer.globals[name] then return "global", module_of(outer).names[name] end
       local found <const> = outer.names[name]
       if found then return inline and "local" or "free", found end
     end

@@ -53,7 +53,7 @@ static int op_signature(lua_State *L) {
         s->required[i] = lua_toboolean(L, -1);
         lua_pop(L, 2);
     }
-    lua_getfield(L, 1, "name");
+    if (lua_getfield(L, 1, "qualname") == LUA_TNIL) lua_getfield(L, 1, "name");
     s->name = luaL_checkstring(L, -1);
     lua_getfield(L, 1, "positional");
     s->positional = (int)luaL_checkinteger(L, -1);

@@ -148,6 +148,7 @@ static int op_subscript(lua_State *L) {
         return 1;
     }
     push_index(L, lua_tostring(L, 3), 4);
+    if (pv_kind(L, 2) == PV_DICT && pv_dict_get(L, 2, lua_gettop(L))) return 1;
     return slow_get(L, 2, lua_gettop(L));
 }
 
