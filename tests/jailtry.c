@@ -139,5 +139,5 @@ int jail_try(const char *read_root, const char *write_root, const char *outside)
     say("userfaultfd", syscall(SYS_userfaultfd, 0));
     say("handle", syscall(SYS_open_by_handle_at, 0, NULL, 0));
     say("reboot", syscall(SYS_reboot, 0, 0, 0, NULL));
-    return 0;
+    _exit(0); // a leak checker cannot work in here
 }
