@@ -64,6 +64,13 @@ $(OBJ)/embed.o: $(BUILD)/embed.c
 deps:
 	@sh vendor/install.sh build run
 
+# The main job: write, check, run, prove and debug a kernel in front of the user.
+BUG ?= 1
+demo:
+	@sh vendor/install.sh build run
+	@$(MAKE) --no-print-directory -s build/nkiln
+	@build/nkiln run tests/demo/demo.lua $(BUG)
+
 test:
 	@sh vendor/install.sh build run test
 	@MAKE="$(MAKE)" SAN="$(SAN)" bash tests/all.sh
@@ -103,4 +110,4 @@ install: $(BUILD)/nkiln
 clean:
 	rm -rf build
 
-.PHONY: all clean deps test lint syntax $(SYNTAX) fuzz install
+.PHONY: all clean deps demo test lint syntax $(SYNTAX) fuzz install
