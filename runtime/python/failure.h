@@ -21,6 +21,7 @@ struct py_range {
 struct py_failure {
     jmp_buf *jump;
     bool from_lexer; // the lexer is at work
+    bool mild;       // an error of the lexer that matters only where the parser meets it
     enum py_status status;
     enum py_error_type type;
     struct py_range at;

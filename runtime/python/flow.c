@@ -299,6 +299,13 @@ static void visit_import_from(struct flow *f, struct py_ImportFrom *node) {
     }
 }
 
+static void visit_import(struct flow *f, struct py_Import *node) {
+    for (uint32_t i = 0; i < node->names->count; i++) {
+        const struct py_alias *alias = node->names->items[i];
+        refuse_debug(f, alias->asname ? alias->asname : alias->name, PY_Store, node);
+    }
+}
+
 static void visit_match(struct flow *f, struct py_Match *node) {
     visit(f, node->subject);
     for (uint32_t i = 0; i < node->cases->count; i++) {
@@ -381,9 +388,9 @@ static void visit(void *context, struct py_node *node) {
         visit_list(f, ((struct py_Assign *)node)->targets);
         break;
     case PY_ImportFrom: visit_import_from(f, (struct py_ImportFrom *)node); break;
+    case PY_Import: visit_import(f, (struct py_Import *)node); break;
     case PY_Global:
-    case PY_Nonlocal:
-    case PY_Import: break;
+    case PY_Nonlocal: break;
     default: visit_expression(f, node); break;
     }
     py_check_leave(f->c);

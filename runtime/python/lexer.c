@@ -52,7 +52,17 @@ static void finish(struct py_lexer *lexer, struct py_token *token, enum py_token
     lexer->cur = at;
 }
 
+// At the end of the file, what comes is reported on the last line, not on the empty one after it.
+static void step_back_at_end(struct py_lexer *lexer, struct py_token *token, const char *at) {
+    if (at != lexer->end || at != lexer->line_start || at == lexer->source) return;
+    const char *line = at - 1;
+    while (line > lexer->source && line[-1] != '\n') line--;
+    token->lineno = token->end_lineno = lexer->lineno - 1;
+    token->col = token->end_col = (uint32_t)(at - 1 - line);
+}
+
 static noreturn void fail_line(struct py_lexer *lexer, enum py_error_type type, const char *message) {
+    lexer->failure->mild = true;
     const char *stop = memchr(lexer->cur, '\n', lexer->end - lexer->cur);
     if (!stop) stop = lexer->end;
     uint32_t col = (uint32_t)(stop - lexer->line_start);
@@ -61,14 +71,15 @@ static noreturn void fail_line(struct py_lexer *lexer, enum py_error_type type, 
 
 // A backslash that ends its line: skip both. `at` is the backslash.
 static const char *skip_continuation(struct py_lexer *lexer, const char *at) {
+    if (at[1] != '\n' || at + 2 == lexer->end) lexer->failure->mild = true;
     if (at[1] != '\n') {
         if (at + 1 == lexer->end) py_lexer_fail(lexer, at + 1, at + 1, "unexpected EOF while parsing");
         py_lexer_fail(lexer, at + 1, at + 2, "unexpected character after line continuation character");
     }
+    if (at + 2 == lexer->end) py_lexer_fail(lexer, at + 1, at + 2, "unexpected EOF while parsing");
     at += 2;
     lexer->lineno++;
     lexer->line_start = at;
-    if (at == lexer->end) py_lexer_fail(lexer, at, at, "unexpected EOF while parsing");
     return at;
 }
 
@@ -272,6 +283,7 @@ static void lex_end(struct py_lexer *lexer, struct py_token *token, const char *
     if (lexer->level > 0) {
         struct py_bracket *open = &lexer->brackets[lexer->level - 1];
         struct py_range range = {open->lineno, open->col, open->lineno, PY_NO_END};
+        lexer->failure->mild = true;
         py_fail(lexer->failure, PY_SYNTAX_ERROR, range, "'%c' was never closed", open->open);
     }
     begin(lexer, token, at);
@@ -285,9 +297,11 @@ static void lex_end(struct py_lexer *lexer, struct py_token *token, const char *
     if (lexer->indent_depth > 0) {
         lexer->indent_depth--;
         finish(lexer, token, PY_T_DEDENT, at);
+        step_back_at_end(lexer, token, at);
         return;
     }
     finish(lexer, token, PY_T_ENDMARKER, at);
+    step_back_at_end(lexer, token, at);
 }
 
 void py_lexer_next(struct py_lexer *lexer, struct py_token *token) {
@@ -304,6 +318,7 @@ void py_lexer_next(struct py_lexer *lexer, struct py_token *token) {
         bool indent = lexer->pending > 0;
         lexer->pending += indent ? -1 : 1;
         finish(lexer, token, indent ? PY_T_INDENT : PY_T_DEDENT, lexer->cur);
+        step_back_at_end(lexer, token, lexer->cur);
         return;
     }
     const char *at = lexer->cur;

@@ -22,19 +22,18 @@ static void finish(struct py_lexer *lexer, struct py_token *token, enum py_token
 // Complain about the last character before `at`, as CPython does.
 #define fail_before(lexer, at, ...) py_lexer_fail(lexer, (at) - 1, at, __VA_ARGS__)
 
+// Does this word stand here alone? The words that begin with i are not checked that far, as in CPython.
+static bool at_word(const char *at, const char *word) {
+    size_t length = strlen(word);
+    return strncmp(at, word, length) == 0 && !is_name_byte(at[length]);
+}
+
 // A number may touch a keyword (`1if x else y`) but no other name.
 static void check_number_end(struct py_lexer *lexer, const char *at, const char *kind) {
-    bool keyword = false;
-    switch (*at) {
-    case 'a': keyword = strncmp(at, "and", 3) == 0; break;
-    case 'e': keyword = strncmp(at, "else", 4) == 0; break;
-    case 'f': keyword = strncmp(at, "for", 3) == 0; break;
-    case 'i': keyword = at[1] == 'f' || at[1] == 'n' || at[1] == 's'; break;
-    case 'n': keyword = strncmp(at, "not", 3) == 0; break;
-    case 'o': keyword = at[1] == 'r'; break;
-    default: break;
-    }
-    if (!keyword && is_name_byte(*at)) fail_before(lexer, at, "invalid %s literal", kind);
+    if (!is_name_byte(*at)) return;
+    const bool keyword = at_word(at, "and") || at_word(at, "else") || at_word(at, "for") || at_word(at, "not") ||
+                         at_word(at, "or") || (*at == 'i' && (at[1] == 'f' || at[1] == 'n' || at[1] == 's'));
+    if (!keyword) fail_before(lexer, at, "invalid %s literal", kind);
 }
 
 // Digits with single underscores between them; `at` is the first digit.
@@ -109,6 +108,8 @@ void py_lexer_number(struct py_lexer *lexer, struct py_token *token) {
             at = skip_digits(lexer, digits);
         } else if (sign) {
             fail_before(lexer, digits, "invalid decimal literal");
+        } else {
+            check_number_end(lexer, at, "decimal");
         }
     }
     if (*at == 'j' || *at == 'J') {

@@ -62,6 +62,25 @@ void py_fill(struct py_parser *p) {
     p->fill++;
 }
 
+bool py_scan(struct py_parser *p, bool (*scan)(struct py_parser *p)) {
+    jmp_buf *outer = p->failure.jump, here;
+    const struct py_lexer lexer = p->lexer;
+    const uint32_t fill = p->fill;
+    p->failure.jump = &here;
+    bool found;
+    if (setjmp(here) == 0) {
+        found = scan(p);
+        p->failure.jump = outer;
+        return found;
+    }
+    p->failure.jump = outer;
+    if (p->failure.status == PY_MEMORY) longjmp(*outer, 1);
+    p->failure.from_lexer = p->failure.mild = false;
+    p->lexer = lexer;
+    p->fill = fill;
+    return false;
+}
+
 struct py_token *py_peek(struct py_parser *p, uint32_t ahead) {
     while (p->pos + ahead >= p->fill) {
         if (p->tokens[p->fill - 1].kind == PY_T_ENDMARKER) return &p->tokens[p->fill - 1];
@@ -79,11 +98,16 @@ void py_forget_tokens(struct py_parser *p) {
     p->dropped += drop;
 }
 
+static void note_furthest(struct py_parser *p) {
+    if (p->dropped + p->pos < p->stopped_at) return;
+    p->stopped = *py_current(p);
+    p->stopped_at = p->dropped + p->pos;
+}
+
 void py_invalid(struct py_parser *p) {
     const struct py_token *token = py_current(p);
     p->generic = true;
-    p->stopped = *token;
-    p->stopped_at = p->dropped + p->pos;
+    note_furthest(p);
     if (token->kind == PY_T_INDENT || token->kind == PY_T_DEDENT) {
         py_fail(&p->failure, PY_INDENTATION_ERROR, py_range_of_token(token),
                 token->kind == PY_T_INDENT ? "unexpected indent" : "unexpected unindent");
@@ -93,7 +117,8 @@ void py_invalid(struct py_parser *p) {
 
 // The furthest token that either pass has looked at.
 static const struct py_token *furthest(struct py_parser *p) {
-    return p->stopped_at > p->dropped + p->pos ? &p->stopped : py_current(p);
+    note_furthest(p);
+    return &p->stopped;
 }
 
 void py_invalid_late(struct py_parser *p, const char *message) {
@@ -121,19 +146,22 @@ void py_expect_forced(struct py_parser *p, int kind, const char *spelling) {
 
 void py_enter(struct py_parser *p, uint32_t weight) {
     p->depth += weight;
+    if (p->second && ++p->effort > p->effort_limit) py_invalid(p);
     if (p->depth > PY_MAX_DEPTH) {
         py_error_at(p, py_range_of_token(py_current(p)), "too deeply nested: maximum recursion depth exceeded");
     }
 }
 
 bool py_try(struct py_parser *p, py_parse_fn parse, struct py_node **result) {
+    return py_try_with(p, parse, false, result);
+}
+
+bool py_try_with(struct py_parser *p, py_parse_fn parse, bool diagnosing, struct py_node **result) {
     jmp_buf *outer = p->failure.jump, here;
     const uint32_t pos = p->pos, top = p->top, depth = p->depth, end_lineno = p->end_lineno, end_col = p->end_col;
     const bool diagnose = p->diagnose;
-    const struct py_token stopped = p->stopped;
-    const uint64_t stopped_at = p->stopped_at;
     p->failure.jump = &here;
-    p->diagnose = false;
+    p->diagnose = diagnosing;
     bool done = false;
     if (setjmp(here) == 0) {
         *result = parse(p);
@@ -142,11 +170,12 @@ bool py_try(struct py_parser *p, py_parse_fn parse, struct py_node **result) {
     p->failure.jump = outer;
     p->diagnose = diagnose;
     p->depth = depth;
-    if (done) return true;
+    if (done) {
+        note_furthest(p);
+        return true;
+    }
     if (!p->generic) longjmp(*outer, 1); // the lexer's error, or one that the first pass would have raised
     p->generic = false;
-    p->stopped = stopped;
-    p->stopped_at = stopped_at;
     p->pos = pos;
     p->top = top;
     p->end_lineno = end_lineno;
@@ -159,7 +188,7 @@ static void parse_module(struct py_parser *p) {
     p->dropped = 0;
     p->end_lineno = 1;
     p->end_col = 0;
-    p->generic = false;
+    p->generic = p->failure.from_lexer = p->failure.mild = false;
     py_lexer_init(&p->lexer, p->tree->source, p->tree->source_size, &p->names, &p->failure);
     py_fill(p);
     while (py_kind_now(p) == PY_T_NEWLINE) py_advance(p);
@@ -175,18 +204,21 @@ static void look_for_lexer_error(struct py_parser *p, uint32_t line) {
     struct py_failure found = p->failure;
     jmp_buf here;
     p->failure.jump = &here;
-    struct py_token token = {0};
     if (setjmp(here) == 0) {
-        while (token.kind != PY_T_ENDMARKER) {
-            token.kind = PY_T_NAME;
-            py_lexer_next(&p->lexer, &token);
-        }
+        struct py_token token;
+        do py_lexer_next(&p->lexer, &token);
+        while (token.kind != PY_T_ENDMARKER);
         p->failure = found;
         return;
     }
-    bool end_of_file = p->failure.status == PY_SYNTAX && p->lexer.level > 0 && p->lexer.cur == p->lexer.end &&
-                       strstr(p->failure.message, "was never closed");
-    if (p->failure.status == PY_SYNTAX && (!end_of_file || line > p->lexer.brackets[p->lexer.level - 1].lineno)) return;
+    if (p->failure.status == PY_SYNTAX && !p->failure.mild) return;
+    const struct py_bracket *open = p->lexer.level > 0 ? &p->lexer.brackets[p->lexer.level - 1] : NULL;
+    if (p->failure.status == PY_SYNTAX && open && line > open->lineno) {
+        p->failure.type = PY_SYNTAX_ERROR;
+        p->failure.at = (struct py_range){open->lineno, open->col, open->lineno, PY_NO_END};
+        snprintf(p->failure.message, sizeof p->failure.message, "'%c' was never closed", open->open);
+        return;
+    }
     p->failure = found;
 }
 
@@ -203,7 +235,8 @@ static enum py_status run(struct py_parser *p, const char *source, size_t size) 
     if (p->generic) {
         struct py_failure plain = p->failure;
         if (setjmp(here) == 0) {
-            p->diagnose = true;
+            p->diagnose = p->second = true;
+            p->effort_limit = 4 * p->stopped_at + 20000;
             parse_module(p);
             p->failure = plain; // the passes disagree; the first one decides
         } else if (p->failure.status == PY_MEMORY) {
@@ -212,8 +245,9 @@ static enum py_status run(struct py_parser *p, const char *source, size_t size) 
             p->failure = plain;
         }
     }
-    if (p->tokens && p->fill > 0 && !p->failure.from_lexer) {
-        look_for_lexer_error(p, p->tokens[p->fill - 1].lineno);
+    const bool indentation = p->generic && p->failure.type == PY_INDENTATION_ERROR;
+    if (p->tokens && p->fill > 0 && !p->failure.from_lexer && !indentation) {
+        look_for_lexer_error(p, furthest(p)->lineno);
     }
     return PY_SYNTAX;
 }

@@ -33,7 +33,7 @@ static struct py_node *parse_keyword(struct py_parser *p, struct py_start start,
 
 // `a=` where a is not a plain name.
 static void diagnose_keyword(struct py_parser *p, const struct py_node *node) {
-    if (!p->diagnose) return;
+    if (!p->diagnose || (node->kind == PY_NamedExpr && !(node->flags & PY_PARENTHESISED))) return;
     const struct py_token *equal = py_current(p);
     const struct py_range range = {node->lineno, node->col, equal->end_lineno, equal->end_col};
     if (node->kind == PY_Constant && (node->op == PY_NONE || node->op == PY_BOOL) && !(node->flags & PY_PARENTHESISED)) {
@@ -43,7 +43,7 @@ static void diagnose_keyword(struct py_parser *p, const struct py_node *node) {
     py_error_at(p, range, "expression cannot contain assignment, perhaps you meant \"==\"?");
 }
 
-void py_parse_arguments(struct py_parser *p, struct py_list **args, struct py_list **keywords) {
+void py_parse_arguments(struct py_parser *p, bool call, struct py_list **args, struct py_list **keywords) {
     const uint32_t from = p->top;
     uint32_t keyword_count = 0;
     bool unpacked = false;
@@ -53,7 +53,7 @@ void py_parse_arguments(struct py_parser *p, struct py_list **args, struct py_li
         const struct py_start start = py_start_here(p);
         struct py_node *node;
         if (py_accept(p, PY_T_STAR)) {
-            if (unpacked && p->diagnose) {
+            if (p->diagnose && p->top > from && (unpacked || !py_begins_expression(py_kind_now(p)) || py_kind_now(p) == PY_T_STAR)) {
                 const struct py_range range = {first_start.lineno, first_start.col, p->end_lineno, p->end_col};
                 py_error_at(p, range, "iterable argument unpacking follows keyword argument unpacking");
             }
@@ -86,10 +86,11 @@ void py_parse_arguments(struct py_parser *p, struct py_list **args, struct py_li
                 py_invalid(p);
             }
             if (at_for(p)) {
+                if (!call && p->top == from && !p->diagnose) py_invalid(p);
                 const bool alone = p->top == from;
                 struct py_list *generators = py_parse_generators(p);
                 const bool last = py_kind_now(p) == PY_T_RPAR;
-                if (!alone || !last) {
+                if (!alone || !last || !call) {
                     if (p->diagnose && (!alone || py_kind_now(p) == PY_T_COMMA)) {
                         py_error_at(p, range_of_generators(node, generators), "Generator expression must be parenthesized");
                     }
@@ -127,7 +128,7 @@ struct py_node *py_parse_call(struct py_parser *p, struct py_start start, struct
     const struct py_start open = py_start_here(p);
     py_advance(p);
     struct py_list *args, *keywords;
-    py_parse_arguments(p, &args, &keywords);
+    py_parse_arguments(p, true, &args, &keywords);
     py_expect(p, PY_T_RPAR);
     struct py_Call *node = PY_NEW(p, Call, start);
     node->func = function;
@@ -191,7 +192,7 @@ static struct py_node *parse_default(struct py_parser *p) {
 
 // `(a, b)` among the parameters, as Python 2 allowed.
 static void diagnose_tuple_parameter(struct py_parser *p, const struct parameters *params) {
-    if (!p->diagnose || py_kind_now(p) != PY_T_LPAR) return;
+    if (!p->diagnose || py_kind_now(p) != PY_T_LPAR || params->star || params->slash || params->defaults) return;
     struct py_range range = py_range_of_token(py_current(p));
     uint32_t names = 0, ahead = 1;
     while (py_peek(p, ahead)->kind == PY_T_NAME) {
@@ -236,7 +237,11 @@ static void parse_star(struct py_parser *p, struct parameters *params, struct py
     const struct py_range star = py_range_of_token(py_current(p));
     if (params->star) {
         const int next = py_peek(p, 1)->kind;
-        if (p->diagnose && (next == PY_T_NAME || next == PY_T_COMMA)) {
+        const struct py_arg *vararg = (const struct py_arg *)node->vararg;
+        const bool starred = vararg && vararg->annotation && vararg->annotation->kind == PY_Starred;
+        const int after = py_peek(p, 2)->kind;
+        const bool named = next == PY_T_NAME && (after == PY_T_COMMA || after == PY_T_COLON || after == closer_of(params));
+        if (p->diagnose && !starred && (named || next == PY_T_COMMA)) {
             py_error_at(p, star, "* argument may appear only once");
         }
         py_invalid(p);

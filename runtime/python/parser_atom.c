@@ -36,12 +36,6 @@ struct py_list *py_parse_generators(struct py_parser *p) {
         node->is_async = py_accept(p, PY_KW(async));
         py_advance(p);
         node->target = py_parse_targets(p);
-        if (py_kind_now(p) != PY_KW(in) && p->diagnose) {
-            const struct py_node *bad = py_find_bad_target(node->target, PY_TARGET_FOR);
-            if (bad) py_fail_target(p, bad, PY_TARGET_FOR);
-        }
-        py_make_target(p, node->target, PY_Store, PY_TARGET_FOR);
-        py_expect(p, PY_KW(in));
         node->iter = py_parse_disjunction(p);
         const uint32_t ifs = p->top;
         while (py_accept(p, PY_KW(if))) py_push(p, py_parse_disjunction(p));
@@ -96,6 +90,18 @@ static void parse_elements(struct py_parser *p, struct py_node *first, int close
     if (diagnose_tuple) diagnose_bare_tuple(p, first, from, py_range_of(first));
 }
 
+// `(*a b`: CPython also reads a first starred element as an argument's, and finds the mistakes of that.
+static void diagnose_starred(struct py_parser *p) {
+    if (!p->diagnose || py_kind_now(p) != PY_T_STAR) return;
+    const uint32_t pos = p->pos, end_lineno = p->end_lineno, end_col = p->end_col;
+    struct py_node *value;
+    py_advance(p);
+    py_try_with(p, py_parse_expression, true, &value);
+    p->pos = pos;
+    p->end_lineno = end_lineno;
+    p->end_col = end_col;
+}
+
 static struct py_node *parse_parenthesised(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
     py_advance(p);
@@ -114,6 +120,7 @@ static struct py_node *parse_parenthesised(struct py_parser *p) {
             if (py_kind_now(p) == PY_T_RPAR) py_error_at(p, range, "cannot use double starred expression here");
             py_invalid(p);
         }
+        diagnose_starred(p);
         struct py_node *first = py_parse_star_named(p);
         if (at_for(p)) return finish_comprehension(p, start, PY_GeneratorExp, first, PY_T_RPAR);
         if (py_kind_now(p) != PY_T_COMMA) {
@@ -140,6 +147,7 @@ static struct py_node *parse_list(struct py_parser *p) {
     const uint32_t from = p->top;
     py_advance(p);
     if (py_kind_now(p) != PY_T_RSQB) {
+        diagnose_starred(p);
         struct py_node *first = py_parse_star_named(p);
         if (at_for(p)) return finish_comprehension(p, start, PY_ListComp, first, PY_T_RSQB);
         parse_elements(p, first, PY_T_RSQB, true);
@@ -154,7 +162,7 @@ static struct py_node *parse_list(struct py_parser *p) {
 static struct py_node *parse_dict_value(struct py_parser *p, struct py_node *key, bool first) {
     if (py_kind_now(p) != PY_T_COLON) {
         if (p->diagnose && !first) {
-            struct py_range range = {key->lineno, key->end_col ? key->end_col - 2 : 0, key->end_lineno, PY_NO_END};
+            struct py_range range = {key->lineno, key->end_col ? key->end_col - 1 : 0, key->end_lineno, PY_NO_END};
             py_error_at(p, range, "':' expected after dictionary key");
         }
         py_invalid(p);
@@ -200,7 +208,8 @@ static struct py_node *parse_dict_rest(struct py_parser *p, struct py_start star
         if (py_accept(p, PY_T_DOUBLESTAR)) {
             value = py_parse_bitwise_or(p);
         } else {
-            key = py_parse_expression(p);
+            // As far as CPython looks for mistakes in a later key, it takes what it can and wants a ':' then.
+            if (!p->diagnose || !py_try_operand(p, &key)) key = py_parse_expression(p);
             value = parse_dict_value(p, key, false);
         }
         py_push(p, key);
@@ -226,6 +235,7 @@ static struct py_node *parse_braces(struct py_parser *p) {
         py_push(p, value);
         return parse_dict_rest(p, start, from);
     }
+    diagnose_starred(p);
     struct py_node *first = py_parse_star_named(p);
     if (py_kind_now(p) == PY_T_COLON && first->kind != PY_Starred &&
         (first->kind != PY_NamedExpr || (first->flags & PY_PARENTHESISED))) {
@@ -325,6 +335,21 @@ struct py_node *py_parse_slices(struct py_parser *p) {
     return &node->base;
 }
 
+static struct py_node *parse_call_here(struct py_parser *p) {
+    return py_parse_call(p, py_start_here(p), py_node_alloc(p, PY_Pass)); // the caller sets start and function
+}
+
+// The second pass: a call that fails leaves what it was to call.
+static bool try_call(struct py_parser *p, struct py_start start, struct py_node **node) {
+    struct py_node *call;
+    if (!py_try_with(p, parse_call_here, p->diagnose, &call)) return false;
+    ((struct py_Call *)call)->func = *node;
+    call->lineno = start.lineno;
+    call->col = start.col;
+    *node = call;
+    return true;
+}
+
 struct py_node *py_parse_primary(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
     struct py_node *node = py_parse_atom(p);
@@ -342,7 +367,13 @@ struct py_node *py_parse_primary(struct py_parser *p) {
             node = &next->base;
             continue;
         }
-        case PY_T_LPAR: node = py_parse_call(p, start, node); continue;
+        case PY_T_LPAR:
+            if (p->second) {
+                if (!try_call(p, start, &node)) return node;
+            } else {
+                node = py_parse_call(p, start, node);
+            }
+            continue;
         case PY_T_LSQB: {
             py_advance(p);
             struct py_node *slice = py_parse_slices(p);

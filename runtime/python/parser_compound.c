@@ -85,12 +85,6 @@ static struct py_node *parse_for(struct py_parser *p, struct py_start start, boo
     const uint32_t lineno = py_current(p)->lineno;
     py_advance(p);
     struct py_node *target = py_parse_targets(p);
-    if (p->diagnose) {
-        const struct py_node *bad = py_find_bad_target(target, PY_TARGET_FOR);
-        if (bad) py_fail_target(p, bad, PY_TARGET_FOR);
-    }
-    py_make_target(p, target, PY_Store, PY_TARGET_FOR);
-    py_expect(p, PY_KW(in));
     struct py_node *iter = py_parse_star_expressions(p);
     py_expect_colon(p);
     struct py_list *body = py_parse_block(p, "'for' statement", lineno);
@@ -169,7 +163,7 @@ static bool tuple_to_items(struct py_parser *p, struct py_node *node) {
 struct py_node *py_parse_with(struct py_parser *p, struct py_start start, bool is_async) {
     const uint32_t from = p->top, lineno = py_current(p)->lineno;
     py_advance(p);
-    if (py_kind_now(p) == PY_T_LPAR && encloses_items(p)) {
+    if (py_kind_now(p) == PY_T_LPAR && py_scan(p, encloses_items)) {
         py_advance(p);
         do {
             if (py_kind_now(p) == PY_T_RPAR && p->top > from) break;
@@ -291,7 +285,12 @@ static struct py_node *parse_function(struct py_parser *p, struct py_start start
     py_expect_forced(p, PY_T_LPAR, "(");
     struct py_arguments *args = py_parse_parameters(p, false);
     py_expect(p, PY_T_RPAR);
-    struct py_node *returns = py_accept(p, PY_T_ARROW) ? py_parse_expression(p) : NULL;
+    struct py_node *returns = NULL;
+    if (py_kind_now(p) == PY_T_ARROW) {
+        const uint32_t pos = p->pos;
+        py_advance(p);
+        if (!py_try_operand(p, &returns)) p->pos = pos; // CPython wants the ':' already here
+    }
     py_expect_forced(p, PY_T_COLON, ":");
     struct py_list *body = py_parse_block(p, "function definition", lineno);
     // The two kinds share a layout.
@@ -312,7 +311,7 @@ static struct py_node *parse_class(struct py_parser *p, struct py_start start, s
     py_advance(p);
     struct py_list *type_params = py_parse_type_params(p), *bases = NULL, *keywords = NULL;
     if (py_accept(p, PY_T_LPAR)) {
-        py_parse_arguments(p, &bases, &keywords);
+        py_parse_arguments(p, false, &bases, &keywords);
         py_expect(p, PY_T_RPAR);
     }
     py_expect_colon(p);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Expressions from the conditional down to binary operators.
+#include <string.h>
+
 #include "python/parser_internal.h"
 
 // How tightly a binary operator binds, 0 = not one.
@@ -8,6 +10,13 @@ static const uint8_t binding[PY_T_COUNT] = {
     [PY_T_PLUS] = 5,       [PY_T_MINUS] = 5,      [PY_T_STAR] = 6,  [PY_T_AT] = 6,          [PY_T_SLASH] = 6,
     [PY_T_PERCENT] = 6,    [PY_T_DOUBLESLASH] = 6,
 };
+
+// While mistakes are looked for, an operator without an operand after it ends the expression before it, as in CPython.
+static bool operand_follows(struct py_parser *p, uint32_t ahead) {
+    int kind = py_peek(p, ahead)->kind;
+    while (kind == PY_T_PLUS || kind == PY_T_MINUS || kind == PY_T_TILDE) kind = py_peek(p, ++ahead)->kind;
+    return py_begins_expression(kind) && kind != PY_T_STAR && kind != PY_KW(lambda) && kind != PY_KW(not);
+}
 
 static struct py_node *parse_unary(struct py_parser *p) {
     const int kind = py_kind_now(p);
@@ -33,6 +42,7 @@ static struct py_node *parse_unary(struct py_parser *p) {
         left = py_parse_primary(p);
     }
     if (py_kind_now(p) != PY_T_DOUBLESTAR) return left;
+    if (p->second && !operand_follows(p, 1)) return left;
     py_enter(p, 2);
     py_advance(p);
     struct py_node *right = parse_unary(p);
@@ -50,6 +60,7 @@ static struct py_node *parse_binary(struct py_parser *p, int least) {
     for (;;) {
         const int kind = py_kind_now(p), bound = binding[kind];
         if (bound < least || bound == 0) return left;
+        if (p->second && !operand_follows(p, 1)) return left;
         py_advance(p);
         struct py_node *right = parse_binary(p, bound + 1);
         struct py_BinOp *node = PY_NEW(p, BinOp, start);
@@ -65,7 +76,16 @@ struct py_node *py_parse_bitwise_or(struct py_parser *p) { return parse_binary(p
 // The comparison operator at the current token, consumed; 0 when there is none.
 static enum py_op accept_comparison(struct py_parser *p) {
     enum py_op op;
-    switch (py_kind_now(p)) {
+    const int kind = py_kind_now(p);
+    const bool operator = (kind >= PY_T_EQEQUAL && kind <= PY_T_GREATEREQUAL) || kind == PY_KW(in) || kind == PY_KW(is) ||
+                          kind == PY_KW(not);
+    if (!operator) return 0;
+    if (p->second && !operand_follows(p, 1)) {
+        const int next = py_peek(p, 1)->kind;
+        const bool two = (kind == PY_KW(is) && next == PY_KW(not)) || (kind == PY_KW(not) && next == PY_KW(in));
+        if (!two || !operand_follows(p, 2)) return 0;
+    }
+    switch (kind) {
     case PY_T_EQEQUAL: op = PY_Eq; break;
     case PY_T_NOTEQUAL: op = PY_NotEq; break;
     case PY_T_LESS: op = PY_Lt; break;
@@ -128,11 +148,14 @@ static struct py_node *parse_inversion(struct py_parser *p) {
 }
 
 static struct py_node *finish_bool(struct py_parser *p, struct py_start start, enum py_op op, uint32_t from) {
+    if (p->top - from == 1) return p->stack[--p->top];
     struct py_BoolOp *node = PY_NEW(p, BoolOp, start);
     node->base.op = (uint8_t)op;
     node->values = py_take_list(p, from);
     return &node->base;
 }
+
+static bool inversion_follows(struct py_parser *p) { return py_peek(p, 1)->kind == PY_KW(not) || operand_follows(p, 1); }
 
 static struct py_node *parse_conjunction(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
@@ -140,7 +163,8 @@ static struct py_node *parse_conjunction(struct py_parser *p) {
     if (py_kind_now(p) != PY_KW(and)) return first;
     const uint32_t from = p->top;
     py_push(p, first);
-    while (py_accept(p, PY_KW(and))) py_push(p, parse_inversion(p));
+    while (py_kind_now(p) == PY_KW(and) && (!p->second || inversion_follows(p)) && py_accept(p, PY_KW(and)))
+        py_push(p, parse_inversion(p));
     return finish_bool(p, start, PY_And, from);
 }
 
@@ -150,7 +174,8 @@ struct py_node *py_parse_disjunction(struct py_parser *p) {
     if (py_kind_now(p) != PY_KW(or)) return first;
     const uint32_t from = p->top;
     py_push(p, first);
-    while (py_accept(p, PY_KW(or))) py_push(p, parse_conjunction(p));
+    while (py_kind_now(p) == PY_KW(or) && (!p->second || inversion_follows(p)) && py_accept(p, PY_KW(or)))
+        py_push(p, parse_conjunction(p));
     return finish_bool(p, start, PY_Or, from);
 }
 
@@ -160,8 +185,7 @@ static bool is_legacy(const struct py_node *node) {
     return id == PY_KW_print || id == PY_KW_exec;
 }
 
-// `try` of an expression that may stop early, as a memoising parser would: `f(x y` still yields `f`.
-static bool try_operand(struct py_parser *p, struct py_node **result) {
+bool py_try_operand(struct py_parser *p, struct py_node **result) {
     const struct py_token first = *py_current(p);
     if (py_try(p, py_parse_expression, result)) return true;
     bool word = first.kind == PY_T_NAME || first.kind == PY_T_NUMBER || first.kind == PY_T_ELLIPSIS ||
@@ -173,35 +197,64 @@ static bool try_operand(struct py_parser *p, struct py_node **result) {
     return true;
 }
 
-// `a b`: a comma may be missing. `first` is the token `a` began with, `second` the one after it.
+// Is the name a soft keyword, or what CPython takes for one: it compares only as many letters as the name has.
+static bool resembles_soft_keyword(const struct py_token *token) {
+    static const char *const words[] = {"_", "case", "match"};
+    if (token->kind != PY_T_NAME) return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strncmp(words[i], token->name->text, token->name->length) == 0) return true;
+    }
+    return false;
+}
+
+static struct py_node *parse_star_expression(struct py_parser *p);
+
+// `a b`: a comma may be missing. `first` is the token `a` began with, `second` the kind of the one after it.
 static void diagnose_missing_comma(struct py_parser *p, struct py_node *a, struct py_range a_range,
                                    const struct py_token *first, int second) {
+    if (!py_begins_expression(py_kind_now(p)) || resembles_soft_keyword(first)) return;
     if (first->kind == PY_T_NAME && second == PY_T_STRING) return; // a bad string prefix
-    if (py_is_soft(first, PY_KW_match) || py_is_soft(first, PY_KW_case) || py_is_soft(first, PY_KW__)) return;
     const uint32_t pos = p->pos, end_lineno = p->end_lineno, end_col = p->end_col;
     struct py_node *b;
-    if (!try_operand(p, &b)) return;
-    const uint8_t level = p->tokens[p->pos - 1].level;
-    struct py_range range = {a_range.lineno, a_range.col, p->end_lineno, p->end_col};
+    if (!py_try_operand(p, &b)) return;
+    if (p->tokens[p->pos - 1].level > 0 && !is_legacy(a)) {
+        struct py_range range = {a_range.lineno, a_range.col, p->end_lineno, p->end_col};
+        py_error_at(p, range, "invalid syntax. Perhaps you forgot a comma?");
+    }
     p->pos = pos;
     p->end_lineno = end_lineno;
     p->end_col = end_col;
-    if (level == 0 || is_legacy(a)) return;
-    py_error_at(p, range, "invalid syntax. Perhaps you forgot a comma?");
 }
 
-static void diagnose_legacy(struct py_parser *p, struct py_node *a) {
-    if (!is_legacy(a) || p->tokens[p->pos - 1].name != ((struct py_Name *)a)->id || py_kind_now(p) == PY_T_LPAR) return;
-    const struct py_range start = py_range_of_token(&p->tokens[p->pos - 1]);
-    const uint32_t pos = p->pos;
+// The expressions after a name, with their mistakes; those of the first are found only when `fresh`.
+static bool read_on(struct py_parser *p, bool fresh) {
     struct py_node *rest;
-    p->diagnose = true;
-    if (!py_try(p, py_parse_star_expressions, &rest)) return;
-    const struct py_str name = {((struct py_Name *)a)->id->text, ((struct py_Name *)a)->id->length};
-    struct py_range range = {start.lineno, start.col, p->end_lineno, p->end_col};
+    if (fresh) return py_try_with(p, py_parse_star_expressions, true, &rest);
+    if (py_kind_now(p) == PY_T_STAR || !py_try_operand(p, &rest)) return false;
+    while (py_kind_now(p) == PY_T_COMMA && py_begins_expression(py_peek(p, 1)->kind)) {
+        py_advance(p);
+        if (!py_try_with(p, parse_star_expression, true, &rest)) break;
+    }
+    return true;
+}
+
+// `print a` of Python 2. After any other name, too, CPython reads on for mistakes in what follows, but not in what it
+// has read already when it looked for a missing comma.
+static void diagnose_legacy(struct py_parser *p, struct py_node *a, const struct py_token *first, int second) {
+    const int kind = py_kind_now(p);
+    if (a->kind != PY_Name || (a->flags & PY_PARENTHESISED) || kind == PY_T_LPAR) return;
+    if (!py_begins_expression(kind)) return;
+    const uint32_t pos = p->pos, end_lineno = p->end_lineno, end_col = p->end_col;
+    if (!read_on(p, second == PY_T_STRING || resembles_soft_keyword(first))) return;
+    if (is_legacy(a)) {
+        struct py_range range = {first->lineno, first->col, p->end_lineno, p->end_col};
+        const struct py_name *name = ((struct py_Name *)a)->id;
+        py_error_at(p, range, "Missing parentheses in call to '%.*s'. Did you mean %.*s(...)?", (int)name->length, name->text,
+                    (int)name->length, name->text);
+    }
     p->pos = pos;
-    py_error_at(p, range, "Missing parentheses in call to '%.*s'. Did you mean %.*s(...)?", (int)name.length, name.text,
-                (int)name.length, name.text);
+    p->end_lineno = end_lineno;
+    p->end_col = end_col;
 }
 
 struct py_node *py_parse_expression(struct py_parser *p) {
@@ -213,7 +266,7 @@ struct py_node *py_parse_expression(struct py_parser *p) {
         return node;
     }
     const struct py_token first = p->diagnose ? *py_current(p) : (struct py_token){0};
-    const int second = p->diagnose ? py_peek(p, 1)->kind : 0;
+    const int second = first.kind == PY_T_NAME ? py_peek(p, 1)->kind : 0;
     struct py_node *body = py_parse_disjunction(p);
     if (p->diagnose) {
         struct py_range range = {start.lineno, start.col, p->end_lineno, p->end_col};
@@ -237,33 +290,31 @@ struct py_node *py_parse_expression(struct py_parser *p) {
         node->orelse = orelse;
         body = &node->base;
     } else if (p->diagnose) {
-        diagnose_legacy(p, body);
+        diagnose_legacy(p, body, &first, second);
     }
     p->depth -= PY_EXPRESSION_WEIGHT;
     return body;
 }
 
-// `a = b` where a value is wanted: ':=' or '==' may be meant.
-static void diagnose_assignment(struct py_parser *p, struct py_node *a, struct py_range range) {
+void py_diagnose_equal(struct py_parser *p, struct py_node *a, struct py_range range) {
     const uint32_t pos = p->pos, end_lineno = p->end_lineno, end_col = p->end_col;
-    if (a->kind == PY_BoolOp || a->kind == PY_IfExp || a->kind == PY_Lambda || a->kind == PY_NamedExpr) return;
-    if (a->kind == PY_Compare || (a->kind == PY_UnaryOp && a->op == PY_Not)) return; // not a bitwise_or
+    if (a->kind == PY_List || a->kind == PY_Tuple || a->kind == PY_GeneratorExp) return;
     if (!(a->flags & PY_PARENTHESISED)) {
-        if (a->kind == PY_List || a->kind == PY_Tuple || a->kind == PY_GeneratorExp) return;
         if (a->kind == PY_Constant && (a->op == PY_BOOL || a->op == PY_NONE)) return;
+        if (a->kind == PY_BoolOp || a->kind == PY_IfExp || a->kind == PY_Lambda || a->kind == PY_NamedExpr) return;
+        if (a->kind == PY_Compare || (a->kind == PY_UnaryOp && a->op == PY_Not)) return; // not a bitwise_or
     }
     const bool bare_name = a->kind == PY_Name && !(a->flags & PY_PARENTHESISED);
     py_advance(p);
     struct py_node *b;
-    bool parsed = py_try(p, py_parse_bitwise_or, &b);
-    struct py_range both = {range.lineno, range.col, p->end_lineno, p->end_col};
-    const int next = py_kind_now(p);
+    if (py_try(p, py_parse_bitwise_or, &b) && py_kind_now(p) != PY_T_EQUAL && py_kind_now(p) != PY_T_COLONEQUAL) {
+        struct py_range both = {range.lineno, range.col, p->end_lineno, p->end_col};
+        if (bare_name) py_error_at(p, both, "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
+        py_error_at(p, py_range_of(a), "cannot assign to %s here. Maybe you meant '==' instead of '='?", py_expression_name(a));
+    }
     p->pos = pos;
     p->end_lineno = end_lineno;
     p->end_col = end_col;
-    if (!parsed || next == PY_T_EQUAL || next == PY_T_COLONEQUAL) return;
-    if (bare_name) py_error_at(p, both, "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
-    py_error_at(p, py_range_of(a), "cannot assign to %s here. Maybe you meant '==' instead of '='?", py_expression_name(a));
 }
 
 static struct py_node *parse_named(struct py_parser *p, bool argument) {
@@ -272,12 +323,9 @@ static struct py_node *parse_named(struct py_parser *p, bool argument) {
     if (py_kind_now(p) == PY_T_COLONEQUAL) {
         if (first->kind != PY_Name || (first->flags & PY_PARENTHESISED)) {
             if (p->diagnose && !argument) {
-                const uint32_t pos = p->pos;
                 struct py_node *value;
                 py_advance(p);
-                bool parsed = py_try(p, py_parse_expression, &value);
-                p->pos = pos;
-                if (parsed) {
+                if (py_try(p, py_parse_expression, &value)) {
                     py_error_at(p, py_range_of(first), "cannot use assignment expressions with %s", py_expression_name(first));
                 }
             }
@@ -293,7 +341,7 @@ static struct py_node *parse_named(struct py_parser *p, bool argument) {
     }
     if (p->diagnose && !argument && py_kind_now(p) == PY_T_EQUAL) {
         struct py_range range = {start.lineno, start.col, p->end_lineno, p->end_col};
-        diagnose_assignment(p, first, range);
+        py_diagnose_equal(p, first, range);
     }
     return first;
 }
@@ -323,7 +371,7 @@ static struct py_node *parse_star_expression(struct py_parser *p) {
 }
 
 // Can the current token begin an expression? Decides whether a comma is the last one.
-static bool begins_expression(int kind) {
+bool py_begins_expression(int kind) {
     switch (kind) {
     case PY_T_NAME:
     case PY_T_NUMBER:
@@ -354,7 +402,7 @@ struct py_node *py_parse_star_expressions(struct py_parser *p) {
     const uint32_t from = p->top;
     py_push(p, first);
     while (py_accept(p, PY_T_COMMA)) {
-        if (!begins_expression(py_kind_now(p))) break;
+        if (!py_begins_expression(py_kind_now(p))) break;
         py_push(p, parse_star_expression(p));
     }
     struct py_Tuple *node = PY_NEW(p, Tuple, start);
@@ -371,7 +419,7 @@ struct py_node *py_parse_yield(struct py_parser *p) {
         node->value = value;
         return &node->base;
     }
-    struct py_node *value = begins_expression(py_kind_now(p)) ? py_parse_star_expressions(p) : NULL;
+    struct py_node *value = py_begins_expression(py_kind_now(p)) ? py_parse_star_expressions(p) : NULL;
     struct py_Yield *node = PY_NEW(p, Yield, start);
     node->value = value;
     return &node->base;
@@ -381,13 +429,22 @@ struct py_node *py_parse_yield_or_star(struct py_parser *p) {
     return py_kind_now(p) == PY_KW(yield) ? py_parse_yield(p) : py_parse_star_expressions(p);
 }
 
-// The targets of `for`: operands that do not swallow `in`.
-struct py_node *py_parse_targets(struct py_parser *p) {
+// The targets are wrong or `in` is missing: read them as expressions, which finds the mistakes of those.
+static noreturn void diagnose_targets(struct py_parser *p, uint32_t pos) {
+    p->pos = pos;
+    struct py_node *node = py_parse_star_expressions(p);
+    const struct py_node *bad = py_find_bad_target(node, PY_TARGET_FOR);
+    if (bad) py_fail_target(p, bad, PY_TARGET_FOR);
+    py_invalid(p);
+}
+
+// The targets of `for` up to and including `in`: operands that do not swallow it.
+static struct py_node *parse_targets(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
     const uint32_t from = p->top;
     bool comma = false;
     do {
-        if (comma && !begins_expression(py_kind_now(p))) break;
+        if (comma && !py_begins_expression(py_kind_now(p))) break;
         const struct py_start at = py_start_here(p);
         if (py_accept(p, PY_T_STAR)) {
             py_push(p, finish_starred(p, at, py_parse_bitwise_or(p)));
@@ -403,6 +460,20 @@ struct py_node *py_parse_targets(struct py_parser *p) {
     } else {
         targets = p->stack[--p->top];
     }
+    return targets;
+}
+
+struct py_node *py_parse_targets(struct py_parser *p) {
+    const uint32_t pos = p->pos;
+    struct py_node *targets = NULL;
+    if (!p->diagnose) {
+        targets = parse_targets(p);
+    } else if (!py_try_with(p, parse_targets, true, &targets) || py_kind_now(p) != PY_KW(in) ||
+               py_find_bad_target(targets, PY_TARGET_FOR)) {
+        diagnose_targets(p, pos);
+    }
+    py_make_target(p, targets, PY_Store, PY_TARGET_FOR);
+    py_expect(p, PY_KW(in));
     return targets;
 }
 

@@ -27,10 +27,12 @@ struct py_parser {
     void **stack;                 // elements of lists being collected
     uint32_t top, stack_capacity;
     uint32_t depth; // weight of the rules entered
-    bool diagnose;
+    bool diagnose;           // look for well-known mistakes
+    bool second;             // the second pass
     bool generic;            // the failure is a plain "invalid syntax"
-    struct py_token stopped; // where the first pass stopped, and how many tokens in
+    struct py_token stopped; // the furthest token looked at when something failed, and how many tokens in it is
     uint64_t stopped_at;
+    uint64_t effort, effort_limit; // expressions entered by the second pass, which tries some again and again
 };
 
 // CPython's parser gives up at 6000 nested rules; nesting is weighed so that ours uses about 2 MB of stack at most.
@@ -72,6 +74,8 @@ static inline bool py_accept(struct py_parser *p, int kind) {
     return true;
 }
 struct py_token *py_peek(struct py_parser *p, uint32_t ahead); // 0 is the current token
+// Look ahead without meeting the lexer's errors early: false when there is one.
+bool py_scan(struct py_parser *p, bool (*scan)(struct py_parser *p));
 void py_forget_tokens(struct py_parser *p);                    // everything before the current token but one
 static inline struct py_start py_start_here(struct py_parser *p) {
     const struct py_token *token = py_current(p);
@@ -107,6 +111,13 @@ const char *py_expression_name(const struct py_node *node); // "function call", 
 // Run `parse` without diagnosis; false and the position restored when it fails. Errors of the lexer pass through.
 typedef struct py_node *(*py_parse_fn)(struct py_parser *p);
 bool py_try(struct py_parser *p, py_parse_fn parse, struct py_node **result);
+bool py_try_with(struct py_parser *p, py_parse_fn parse, bool diagnosing, struct py_node **result);
+
+// The same for an expression that may stop early, as CPython's parser does: `f(x y` still yields `f`.
+bool py_try_operand(struct py_parser *p, struct py_node **result);
+// At the '=' of `a = b` where a value is wanted: ':=' or '==' may be meant. Fails with that advice or returns.
+void py_diagnose_equal(struct py_parser *p, struct py_node *a, struct py_range range);
+bool py_begins_expression(int kind); // can a token of this kind begin an expression?
 
 // Rules --------------------------------------------------------------------------------------------------------------
 
@@ -123,9 +134,10 @@ struct py_node *py_parse_atom(struct py_parser *p);
 struct py_node *py_parse_named_argument(struct py_parser *p); // as py_parse_named, without its diagnosis of "="
 struct py_node *py_parse_slices(struct py_parser *p);
 struct py_node *py_parse_call(struct py_parser *p, struct py_start start, struct py_node *function); // at the '('
-void py_parse_arguments(struct py_parser *p, struct py_list **args, struct py_list **keywords);      // up to the ')'
+// Up to the ')'. A bare generator is the sole argument of a call, never of a class.
+void py_parse_arguments(struct py_parser *p, bool call, struct py_list **args, struct py_list **keywords);
 struct py_list *py_parse_generators(struct py_parser *p); // for_if_clauses
-struct py_node *py_parse_targets(struct py_parser *p);    // star_targets before `in`
+struct py_node *py_parse_targets(struct py_parser *p);    // star_targets and `in`
 struct py_node *py_parse_lambda(struct py_parser *p);
 struct py_arguments *py_parse_parameters(struct py_parser *p, bool lambda); // up to ')' or ':'
 struct py_list *py_parse_type_params(struct py_parser *p);                 // at the '[', or NULL

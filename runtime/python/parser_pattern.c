@@ -204,7 +204,7 @@ static void parse_sequence_rest(struct py_parser *p, struct py_node *first) {
     py_push(p, first);
     while (py_accept(p, PY_T_COMMA)) {
         const int kind = py_kind_now(p);
-        if (kind == PY_T_RPAR || kind == PY_T_RSQB || kind == PY_T_COLON || kind == PY_KW(if)) break;
+        if (kind == PY_T_RPAR || kind == PY_T_RSQB || kind == PY_T_COLON || kind == PY_KW(if) || kind == PY_T_NEWLINE) break;
         py_push(p, parse_maybe_star(p));
     }
 }
@@ -304,6 +304,15 @@ struct py_node *py_parse_pattern_top(struct py_parser *p) {
     return finish_sequence(p, start, from);
 }
 
+static bool ends_in_colon(struct py_parser *p) {
+    int last = 0;
+    for (uint32_t ahead = 1;; ahead++) {
+        const int kind = py_peek(p, ahead)->kind;
+        if (kind == PY_T_NEWLINE || kind == PY_T_ENDMARKER || kind == PY_T_SEMI) return last == PY_T_COLON;
+        last = kind;
+    }
+}
+
 // `match` may be an ordinary name. Does the statement that begins with it end in ':' as a match statement's first line?
 static bool is_match_statement(struct py_parser *p) {
     switch (py_peek(p, 1)->kind) {
@@ -327,13 +336,7 @@ static bool is_match_statement(struct py_parser *p) {
     case PY_KW(not): break;
     default: return false;
     }
-    int last = 0;
-    for (uint32_t ahead = 1;; ahead++) {
-        const int kind = py_peek(p, ahead)->kind;
-        if (kind == PY_T_NEWLINE || kind == PY_T_ENDMARKER || kind == PY_T_SEMI) break;
-        last = kind;
-    }
-    return last == PY_T_COLON;
+    return py_scan(p, ends_in_colon);
 }
 
 static void parse_case(struct py_parser *p) {
@@ -365,12 +368,31 @@ static struct py_node *parse_subject(struct py_parser *p) {
     return &node->base;
 }
 
+// Once something is wrong, CPython takes any line that could begin a match statement for one without its ':'.
+static void diagnose_match(struct py_parser *p) {
+    const uint32_t pos = p->pos, end_lineno = p->end_lineno, end_col = p->end_col;
+    struct py_node *subject;
+    py_advance(p);
+    if (py_try(p, parse_subject, &subject) && py_kind_now(p) == PY_T_NEWLINE) py_invalid_late(p, "expected ':'");
+    p->pos = pos;
+    p->end_lineno = end_lineno;
+    p->end_col = end_col;
+}
+
 // NULL when the statement is not a match statement.
 struct py_node *py_parse_match(struct py_parser *p) {
-    if (!is_match_statement(p)) return NULL;
+    if (!is_match_statement(p)) {
+        if (p->diagnose) diagnose_match(p);
+        return NULL;
+    }
     const struct py_start start = py_start_here(p);
+    const uint32_t pos = p->pos;
     py_advance(p);
     struct py_node *subject = parse_subject(p);
+    if (p->second && py_kind_now(p) == PY_T_COLON && py_peek(p, 1)->kind != PY_T_NEWLINE) {
+        p->pos = pos; // `match (x): y`, which may be an annotation
+        return NULL;
+    }
     py_expect_colon(p);
     py_expect(p, PY_T_NEWLINE);
     py_require_indent(p, "'match' statement", start.lineno);

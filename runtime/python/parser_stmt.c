@@ -98,10 +98,6 @@ void py_make_target(struct py_parser *p, struct py_node *node, enum py_op contex
     }
     default: break;
     }
-    if (p->diagnose) {
-        const struct py_node *bad = py_find_bad_target(node, type);
-        if (bad) py_fail_target(p, bad, type);
-    }
     py_invalid(p);
 }
 
@@ -139,7 +135,8 @@ static struct py_node *parse_annotated(struct py_parser *p, struct py_start star
 static struct py_node *parse_augmented(struct py_parser *p, struct py_start start, struct py_node *target) {
     const int kind = py_kind_now(p);
     if (!is_single_target(target)) {
-        if (p->diagnose) {
+        const bool yielded = (target->kind == PY_Yield || target->kind == PY_YieldFrom) && !(target->flags & PY_PARENTHESISED);
+        if (p->diagnose && !yielded) {
             py_advance(p);
             py_parse_yield_or_star(p);
             py_error_at(p, py_range_of(target), "'%s' is an illegal expression for augmented assignment",
@@ -157,39 +154,48 @@ static struct py_node *parse_augmented(struct py_parser *p, struct py_start star
     return &node->base;
 }
 
-// `left = ...` where left cannot be assigned to. The current token is the '='.
-static void diagnose_assignment(struct py_parser *p, struct py_node *left, bool first) {
+// The last of several expressions, or the only one.
+static struct py_node *last_element(struct py_node *node) {
+    if (node->kind != PY_Tuple || (node->flags & PY_PARENTHESISED)) return node;
+    const struct py_list *elts = ((struct py_Tuple *)node)->elts;
+    return elts->items[elts->count - 1];
+}
+
+// `left = ...` where left cannot be assigned to. The statement begins at token `from`.
+static void diagnose_assignment(struct py_parser *p, struct py_node *left, uint32_t from) {
     if (!p->diagnose) return;
-    if (left->kind == PY_Yield || left->kind == PY_YieldFrom) {
-        if (left->flags & PY_PARENTHESISED) py_fail_target(p, left, PY_TARGET_STAR);
-        py_error_at(p, py_range_of(left), "assignment to yield expression not possible");
-    }
-    const struct py_node *bad = py_find_bad_target(left, PY_TARGET_STAR);
+    const bool yielded = left->kind == PY_Yield || left->kind == PY_YieldFrom;
+    const struct py_node *bad = yielded ? left : py_find_bad_target(left, PY_TARGET_STAR);
     if (!bad) return;
-    const bool literal = left->kind == PY_Constant && (left->op == PY_NONE || left->op == PY_BOOL);
-    const bool operand = left->kind != PY_BoolOp && left->kind != PY_Compare && left->kind != PY_IfExp &&
-                         left->kind != PY_Lambda && left->kind != PY_Starred && left->kind != PY_Tuple &&
-                         left->kind != PY_List && left->kind != PY_GeneratorExp &&
-                         !(left->kind == PY_UnaryOp && left->op == PY_Not) && !literal;
-    if (first && operand) {
-        const uint32_t pos = p->pos;
-        struct py_node *right;
-        py_advance(p);
-        bool single = py_try(p, py_parse_bitwise_or, &right) && py_kind_now(p) != PY_T_EQUAL &&
-                      py_kind_now(p) != PY_T_COLONEQUAL;
-        p->pos = pos;
-        if (single) {
-            py_error_at(p, py_range_of(left), "cannot assign to %s here. Maybe you meant '==' instead of '='?",
-                        py_expression_name(left));
-        }
+    const uint32_t pos = p->pos;
+    p->pos = from; // its first expressions, as if a value were wanted there
+    if (py_kind_now(p) != PY_KW(yield)) {
+        do {
+            if (!py_begins_expression(py_kind_now(p))) break;
+            py_parse_star_named(p);
+        } while (py_accept(p, PY_T_COMMA));
+    }
+    p->pos = pos;
+    if (yielded && !(left->flags & PY_PARENTHESISED)) {
+        py_error_at(p, py_range_of(left), "assignment to yield expression not possible");
     }
     py_fail_target(p, bad, PY_TARGET_STAR);
 }
 
 static struct py_node *parse_expression_statement(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
+    const uint32_t begun = p->pos;
     struct py_node *first = py_parse_yield_or_star(p);
     const int kind = py_kind_now(p);
+    if (kind == PY_T_COLONEQUAL && p->diagnose) {
+        const struct py_node *last = last_element(first);
+        py_advance(p);
+        py_parse_expression(p);
+        if (last->kind != PY_Name || (last->flags & PY_PARENTHESISED)) {
+            py_error_at(p, py_range_of(last), "cannot use assignment expressions with %s", py_expression_name(last));
+        }
+        py_invalid(p);
+    }
     if (kind == PY_T_NEWLINE || (kind != PY_T_EQUAL && kind != PY_T_COLON && (kind < PY_T_PLUSEQUAL || kind > PY_T_DOUBLESLASHEQUAL))) {
         struct py_Expr *node = PY_NEW(p, Expr, start);
         node->value = first;
@@ -201,7 +207,7 @@ static struct py_node *parse_expression_statement(struct py_parser *p) {
     const uint32_t from = p->top;
     struct py_node *value = first;
     while (py_kind_now(p) == PY_T_EQUAL) {
-        diagnose_assignment(p, value, p->top == from);
+        diagnose_assignment(p, value, begun);
         py_make_target(p, value, PY_Store, PY_TARGET_STAR);
         py_push(p, value);
         py_advance(p);

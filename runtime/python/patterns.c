@@ -37,7 +37,7 @@ static void check_sequence(struct pattern *p, const struct py_MatchSequence *nod
     for (uint32_t i = 0; i < node->patterns->count; i++) {
         const struct py_node *part = node->patterns->items[i];
         if (part->kind != PY_MatchStar) continue;
-        if (starred) py_check_fail(p->c, node, "multiple starred expressions in sequence pattern");
+        if (starred) py_check_fail(p->c, node, "multiple starred names in sequence pattern");
         starred = true;
     }
     check_all(p, node->patterns);

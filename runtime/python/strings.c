@@ -59,9 +59,10 @@ static const char *decode_hex(struct py_parser *p, const char *body, const char 
 }
 
 static const char *decode_named(struct py_parser *p, const char *body, const char *at, const char *end, char **to) {
-    const char *close = at < end && *at == '{' ? memchr(at, '}', (size_t)(end - at)) : NULL;
+    const bool brace = at < end && *at == '{';
+    const char *close = brace ? memchr(at, '}', (size_t)(end - at)) : NULL;
     if (!close || close == at + 1) {
-        fail_escape(p, body, at - 2, close ? close + 1 : end, "malformed \\N character escape");
+        fail_escape(p, body, at - 2, close ? close : brace ? end : at, "malformed \\N character escape");
     }
     int32_t code = py_character_named(at + 1, (size_t)(close - at - 1));
     if (code < 0) fail_escape(p, body, at - 2, close + 1, "unknown Unicode character name");

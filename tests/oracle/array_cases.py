@@ -494,6 +494,23 @@ def large_cases(w, m):
         for order in ([2, 1, 0], [1, 2, 0], [0, 2, 1], [2, 0, 1]):
             spec = dict(w.array(cube), views=[["transpose", order], ["slice", 1, None, None, -1]])
             w.case(kind="reshape", op="reshape", args=[spec, [-1]], want=w.array(cube.transpose(order)[:, ::-1].reshape(-1)))
+    # axes too short to be a block each, too long to be one together, in an order that does not join
+    for t in ("float32", "int64"):
+        a, b = m.values(t, (5, 60, 50), plain=True), m.values(t, (60, 5, 50), plain=True)
+        turned = dict(w.array(b), views=[["transpose", [1, 0, 2]]])
+        w.case(kind="binary", op="multiply", args=[w.array(a), turned], want=w.array(a * b.transpose(1, 0, 2)))
+    # rows joined across memory: around the sizes of a group and a section; small integers, so that any order is exact
+    for rows in (63, 64, 65, 4095, 4096, 4097, 8200):
+        a = m.rng.integers(-8, 9, (rows, 9)).astype(np.float32)
+        for op, want in (("sum", a.sum(0)), ("max", a.max(0)), ("abs_max", np.abs(a).max(0)), ("sum_square", (a * a).sum(0))):
+            w.case(kind="reduce", op=op, args=[w.array(a), [0], False], want=w.array(want), any_zero=True)
+    for t in ("float32", "float64", "int32", "int64"):
+        for n in (1, 7, 8, 31, 32, 33, 511, 513, 5000):
+            a = m.rng.integers(-9, 8, n).astype(NUMPY[t])
+            want = np.abs(a).max()
+            total = np.sum(a * a, dtype=a.dtype if t in FLOATS else np.int64)
+            w.case(kind="reduce", op="abs_max", args=[w.array(a), False, False], want=w.array(np.asarray(want)), any_zero=True)
+            w.case(kind="reduce", op="sum_square", args=[w.array(a), False, False], want=w.array(np.asarray(total)))
     a = m.rng.integers(-8, 9, (3, 8, 8)).astype(np.float32)
     b = m.rng.integers(-8, 9, (8, 5)).astype(np.float32)
     for views, x in (([], a), ([["transpose", [0, 2, 1]]], a.transpose(0, 2, 1)), ([["slice", 0, None, None, -1]], a[::-1]),

@@ -17,6 +17,7 @@ import warnings
 
 warnings.simplefilter("ignore")
 sys.setrecursionlimit(20000)
+sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 SINGLETONS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 SKIPPED = {"type_comment", "kind"}
@@ -119,7 +120,7 @@ def main():
                 compile(source, name, "exec", dont_inherit=True)
         except SyntaxError as error:
             write("error %d %s %s\n" % (error.lineno or 0, type(error).__name__,
-                                        (error.msg or "").encode("ascii", "backslashreplace").decode()))
+                                        error.msg))
             continue
         except (ValueError, RecursionError, MemoryError, OverflowError, UnicodeError) as error:
             write("error 0 %s %s\n" % (type(error).__name__, str(error).replace("\n", " ")))
