@@ -4,12 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
 
 void *nki_pool_take(struct nki_pool *pool, size_t bytes, bool *refused) {
     *refused = false;
     if (bytes == 0) bytes = 64;
     struct account *a = pool->account;
-    if (a && a->limit && (bytes > a->limit || a->used > a->limit - bytes)) {
+    if (a && !account_admits(a, bytes)) {
         *refused = true;
         return NULL;
     }
@@ -22,11 +25,12 @@ void *nki_pool_take(struct nki_pool *pool, size_t bytes, bool *refused) {
             break;
         }
     }
-    if (!block && posix_memalign(&block, 64, bytes) != 0) return NULL;
-    if (a) {
-        a->used += bytes;
-        if (a->used > a->peak) a->peak = a->used;
+    if (!block) {
+        size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
+        if (posix_memalign(&block, align, bytes) != 0) return NULL;
+        if (align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE); // a hint; refusal changes nothing
     }
+    if (a) account_add(a, bytes);
     pool->fresh += bytes;
     return block;
 }

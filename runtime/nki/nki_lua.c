@@ -55,6 +55,8 @@ static void push_operand(lua_State *L, const struct nki_error_operand *o) {
     lua_setfield(L, -2, "alloc_site");
     lua_pushinteger(L, v->st->id);
     lua_setfield(L, -2, "storage");
+    lua_pushinteger(L, nki_view_row(v)); // the stride between partitions as .ap() counts it
+    lua_setfield(L, -2, "row");
     if (nki_on_chip(v->st->buffer)) {
         lua_pushinteger(L, v->part);
         lua_setfield(L, -2, "partition_start");

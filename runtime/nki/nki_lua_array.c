@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // nki_lua_array.c: kernel inputs from arrays of rt.array, and outputs to them. An input whose type and layout are what
 // the storage holds is borrowed, not copied; the array stays alive with the tensor.
+#include <stdlib.h>
 #include <string.h>
 
 #include "array/array_lua.h"
@@ -46,12 +47,35 @@ bool nki_input_array(lua_State *L, struct nki_box_machine *b, struct nki_storage
     return true;
 }
 
+// Hand a whole tensor's bytes over to an array; the tensor borrows them from then on.
+static bool give_bytes(lua_State *L, struct nki_box_machine *b, struct nki_view *v, struct array *out) {
+    struct nki_storage *st = v->st;
+    if (nki_on_chip(st->buffer) || !st->data || st->borrowed || !st->filled || v->dtype != st->dtype || v->offset != 0 ||
+        nki_view_size(v) != st->free_elems || !nki_view_contiguous(v))
+        return false;
+    struct storage *bytes = malloc(sizeof *bytes);
+    if (!bytes) return false;
+    *bytes = (struct storage){.refs = 1, .bytes = st->bytes, .account = b->m.pool.account, .data = st->data};
+    enum dtype t = st->cell == nki_dtype_size(st->dtype) ? nki_dtypes[st->dtype].raw : DTYPE_FLOAT64;
+    *out = (struct array){.storage = bytes, .dtype = t, .ndim = v->ndim, .size = st->free_elems};
+    memcpy(out->shape, v->shape, (size_t)v->ndim * sizeof *v->shape);
+    array_strides_of(t, v->ndim, v->shape, out->strides);
+    st->borrowed = true;
+    lua_getiuservalue(L, 2, 1); // the handle keeps the array
+    lua_pushvalue(L, -2);
+    lua_setiuservalue(L, -2, 2);
+    lua_pop(L, 1);
+    return true;
+}
+
 int nki_output_array(lua_State *L) {
     struct nki_box_machine *b = nki_check_machine(L);
     struct nki_view *v = nki_to_view(L, b, 2);
     if (!v) return luaL_argerror(L, 2, "tensor of this machine expected");
     struct nki_lane lane;
+    lua_settop(L, 2);
     struct array *out = array_push(L);
+    if (give_bytes(L, b, v, out)) return 1;
     if (!nki_lane_open(&b->m, &lane, v, false)) nki_raise(L, b);
     struct array_error err;
     if (!array_create(out, &run_state(L)->arrays, lane.type, v->ndim, v->shape, &err)) {
