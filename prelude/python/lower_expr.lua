@@ -264,11 +264,14 @@ function kinds.Compare(self, node) return self:compare(node, false) end
 function kinds.BoolOp(self, node)
   local is_and <const> = node.op == "And"
   local result <const> = self:hoist((self:expr(node.values[1])))
+  -- `go` says whether the next value is wanted; the values stand one after another, however many there are.
+  local go <const> = #node.values > 2 and self:hoist((is_and and "" or "not ") .. self:call("TRUE", result)) or nil
   for i = 2, #node.values do
     local text <const>, code <const> = self:apart(self.expr, self, node.values[i])
-    self:before(("if %s%s then %s %s = %s;"):format(is_and and "" or "not ", self:call("TRUE", result), text, result, code))
+    local test <const> = go or (is_and and "" or "not ") .. self:call("TRUE", result)
+    local again <const> = i < #node.values and ("%s = %s%s;"):format(go, is_and and "" or "not ", self:call("TRUE", result)) or ""
+    self:before(("if %s then %s %s = %s; %s end"):format(test, text, result, code, again))
   end
-  self:before(("end "):rep(#node.values - 1))
   return result
 end
 
@@ -295,27 +298,24 @@ function E:cond(node)
     local code <const>, depth <const> = self:cond(node.operand)
     return "(not " .. code .. ")", depth + 1
   elseif node.type == "Constant" and (node.kind_of == "bool" or node.kind_of == "None") then
-    return node.value == true and "true" or "false"
+    return node.value == true and "true" or "false", 0
   elseif node.type == "BoolOp" then
     local is_and <const> = node.op == "And"
     local result
     local plain, depth = self:cond(node.values[1])
-    local closers = 0
     for i = 2, #node.values do
       local text <const>, code <const>, d <const> = self:apart(self.cond, self, node.values[i])
-      if text == "" and closers == 0 and depth < DEPTH_MAX and i < 30 then
+      if text == "" and not result and depth < DEPTH_MAX and i < 30 then
         plain = ("(%s %s %s)"):format(plain, is_and and "and" or "or", code)
         depth = math.max(depth, d or 0) + 1
       else
         if not result then
           result = self:hoist(plain)
         end
-        self:before(("if %s%s then %s %s = %s;"):format(is_and and "" or "not ", result, text, result, code))
-        closers = closers + 1
+        self:before(("if %s%s then %s %s = %s; end"):format(is_and and "" or "not ", result, text, result, code))
       end
     end
     if not result then return plain, depth end
-    self:before(("end "):rep(closers))
     return result, 0
   end
   local code <const>, depth <const> = self:expr(node)
