@@ -334,6 +334,7 @@ static void visit_expression(struct flow *f, struct py_node *node) {
     case PY_Starred:
         py_check_fail(f->c, node, node->op == PY_Store ? "starred assignment target must be in a list or tuple"
                                                        : "can't use starred expression here");
+    case PY_TypeVarTuple: visit_annotation(f, ((struct py_TypeVarTuple *)node)->default_value); break;
     case PY_Tuple:
     case PY_List: visit_sequence(f, node, ((struct py_Tuple *)node)->elts); break; // the two share a layout
     case PY_Set: visit_elements(f, ((struct py_Set *)node)->elts); break;

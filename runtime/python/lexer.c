@@ -157,7 +157,10 @@ static void close_bracket(struct py_lexer *lexer, const char *at) {
         py_lexer_fail(lexer, at, at + 1, "closing parenthesis '%c' does not match opening parenthesis '%c'", *at, top->open);
     }
     lexer->level--;
-    if (top->field) lexer->fstrings[lexer->fstring_depth - 1].in_text = true;
+    if (!top->field) return;
+    struct py_fstring *string = &lexer->fstrings[lexer->fstring_depth - 1];
+    string->in_text = true;
+    if (lexer->level > string->level) lexer->brackets[lexer->level - 1].in_spec = false;
 }
 
 // Identifier, keyword, or a string's prefix.

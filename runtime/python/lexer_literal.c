@@ -155,7 +155,7 @@ void py_lexer_string(struct py_lexer *lexer, struct py_token *token, const char 
         char letter = (char)(*c | 32);
         if (letter == 'r') token->flags |= PY_STRING_RAW;
         if (letter == 'b') token->flags |= PY_STRING_BYTES;
-        if (letter == 'u') token->flags |= PY_STRING_U;
+        if (*c == 'u') token->flags |= PY_STRING_U; // not U: CPython notes only the small one
         if (letter == 'f') format = true;
     }
     bool triple = quote[1] == *quote && quote[2] == *quote;
@@ -204,7 +204,9 @@ void py_lexer_string(struct py_lexer *lexer, struct py_token *token, const char 
 // Inside an f-string, outside its fields: text up to the next field or the end, or the brace or quote that comes now.
 void py_lexer_fstring_text(struct py_lexer *lexer, struct py_token *token) {
     struct py_fstring *string = &lexer->fstrings[lexer->fstring_depth - 1];
-    bool in_spec = lexer->level > string->level;
+    const bool in_spec = lexer->level > string->level;
+    // As in CPython, a field within a specification ends the part where braces are not doubled and a line may not end.
+    const bool plain_spec = in_spec && lexer->brackets[lexer->level - 1].in_spec;
     const char *at = lexer->cur;
     int width = string->triple ? 3 : 1;
     token->flags = string->raw ? PY_STRING_RAW : 0;
@@ -216,7 +218,7 @@ void py_lexer_fstring_text(struct py_lexer *lexer, struct py_token *token) {
         if (c == string->quote && (!string->triple || (at[1] == c && at[2] == c))) break;
         if ((unsigned char)c >= 128) token->flags |= PY_STRING_NON_ASCII;
         if (c == '{') {
-            if (at[1] != '{' || in_spec) break;
+            if (at[1] != '{' || plain_spec) break;
             token->flags |= PY_STRING_BRACES;
             at++;
         } else if (c == '}') {
@@ -242,7 +244,7 @@ void py_lexer_fstring_text(struct py_lexer *lexer, struct py_token *token) {
         } else if (c == '\n' && string->triple) {
             lexer->lineno++;
             lexer->line_start = at + 1;
-        } else if (c == '\n' && in_spec) {
+        } else if (plain_spec && !string->triple && (c == '\n' || (c == 0 && at >= lexer->end))) {
             break;
         } else if ((c == '\n' || c == 0) && (c || at >= lexer->end)) {
             struct py_range begun = {string->lineno, string->col, string->lineno, string->col + 1};
@@ -270,16 +272,18 @@ void py_lexer_fstring_text(struct py_lexer *lexer, struct py_token *token) {
     if (*at == '}') {
         if (!in_spec) py_lexer_fail(lexer, at, at + 1, "f-string: single '}' is not allowed");
         lexer->level--; // back in the text around the field
+        if (lexer->level > string->level) lexer->brackets[lexer->level - 1].in_spec = false;
         token->end++;
         finish(lexer, token, PY_T_RBRACE, at + 1);
         return;
     }
-    if (in_spec) { // the string or line ends within the field: let the parser say what it expected
-        if (*at == '\n') py_lexer_fail(lexer, at, at + 1, "f-string: expecting '}'");
-        struct py_range here = {lexer->lineno, (uint32_t)(at - lexer->line_start), lexer->lineno,
-                                (uint32_t)(at - lexer->line_start) + 1};
-        py_fail(lexer->failure, PY_SYNTAX_ERROR, here, "f-string: expecting '}'");
+    if (*at == '\n' || at == lexer->end) { // ends the specification; the field may go on to its brace
+        string->in_text = false;
+        py_lexer_next(lexer, token);
+        return;
     }
+    // A field that is still open is the parser's to complain about.
+    for (int i = string->level; i < lexer->level; i++) lexer->brackets[i].field = false;
     lexer->fstring_depth--;
     token->end += (uint32_t)width;
     finish(lexer, token, PY_T_FSTRING_END, at + width);

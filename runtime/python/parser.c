@@ -211,6 +211,10 @@ static void look_for_lexer_error(struct py_parser *p, uint32_t line) {
         p->failure = found;
         return;
     }
+    if (p->lexer.fstring_depth > 0) { // what is wrong in an f-string's field matters more than how the string goes on
+        p->failure = found;
+        return;
+    }
     if (p->failure.status == PY_SYNTAX && !p->failure.mild) return;
     const struct py_bracket *open = p->lexer.level > 0 ? &p->lexer.brackets[p->lexer.level - 1] : NULL;
     if (p->failure.status == PY_SYNTAX && open && line > open->lineno) {

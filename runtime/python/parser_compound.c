@@ -275,13 +275,16 @@ struct py_node *py_parse_try(struct py_parser *p) {
     return &node->base;
 }
 
+static struct py_node *type_params(struct py_parser *p) { return (struct py_node *)py_parse_type_params(p); } // for py_try
+
 static struct py_node *parse_function(struct py_parser *p, struct py_start start, struct py_list *decorators, bool is_async) {
     const uint32_t lineno = py_current(p)->lineno;
     py_advance(p);
     if (py_kind_now(p) != PY_T_NAME) py_invalid(p);
     struct py_name *name = py_current(p)->name;
     py_advance(p);
-    struct py_list *type_params = py_parse_type_params(p);
+    struct py_node *params = NULL; // a list, in truth
+    if (py_kind_now(p) == PY_T_LSQB) py_try(p, type_params, &params);
     py_expect_forced(p, PY_T_LPAR, "(");
     struct py_arguments *args = py_parse_parameters(p, false);
     py_expect(p, PY_T_RPAR);
@@ -300,7 +303,7 @@ static struct py_node *parse_function(struct py_parser *p, struct py_start start
     node->body = body;
     node->decorator_list = decorators ? decorators : py_take_list(p, p->top);
     node->returns = returns;
-    node->type_params = type_params ? type_params : py_take_list(p, p->top);
+    node->type_params = params ? (struct py_list *)params : py_take_list(p, p->top);
     return &node->base;
 }
 

@@ -272,17 +272,20 @@ struct py_node *py_parse_expression(struct py_parser *p) {
         struct py_range range = {start.lineno, start.col, p->end_lineno, p->end_col};
         diagnose_missing_comma(p, body, range, &first, second);
     }
-    if (py_kind_now(p) == PY_KW(if)) {
+    if (py_kind_now(p) == PY_KW(if) && (!p->second || inversion_follows(p))) {
+        const uint32_t pos = p->pos;
         py_advance(p);
         struct py_node *test = py_parse_disjunction(p);
-        if (py_kind_now(p) != PY_KW(else)) {
-            if (p->diagnose && py_kind_now(p) != PY_T_COLON) {
-                struct py_range range = {start.lineno, start.col, p->end_lineno, p->end_col};
-                py_error_at(p, range, "expected 'else' after 'if' expression");
-            }
-            py_invalid(p);
+        if (p->diagnose && py_kind_now(p) != PY_KW(else) && py_kind_now(p) != PY_T_COLON) {
+            struct py_range range = {start.lineno, start.col, p->end_lineno, p->end_col};
+            py_error_at(p, range, "expected 'else' after 'if' expression");
         }
-        py_advance(p);
+        if (p->second && (py_kind_now(p) != PY_KW(else) || !py_begins_expression(py_peek(p, 1)->kind))) {
+            p->pos = pos;
+            p->depth -= PY_EXPRESSION_WEIGHT;
+            return body;
+        }
+        py_expect(p, PY_KW(else));
         struct py_node *orelse = py_parse_expression(p);
         struct py_IfExp *node = PY_NEW(p, IfExp, start);
         node->test = test;

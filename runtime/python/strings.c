@@ -223,10 +223,10 @@ static void diagnose_field_start(struct py_parser *p) {
     if (kind == PY_T_EQUAL) py_error_at(p, at, "f-string: valid expression required before '='");
 }
 
-// Text between the brace and what ends the expression, without comments, for `{x = }`.
+// Text between the brace and what ends the expression, without comments and joined lines, for `{x = }`.
 static struct py_str debug_text(struct py_parser *p, uint32_t from, uint32_t to) {
     const char *at = p->tree->source + from, *end = p->tree->source + to;
-    if (!memchr(at, '#', to - from)) return (struct py_str){at, to - from};
+    if (!memchr(at, '#', to - from) && !memchr(at, '\\', to - from)) return (struct py_str){at, to - from};
     char *text = py_parser_alloc(p, to - from), *out = text;
     char quote = 0;
     while (at < end) {
@@ -241,6 +241,9 @@ static struct py_str debug_text(struct py_parser *p, uint32_t from, uint32_t to)
         } else if (*at == '#') {
             while (at < end && *at != '\n') at++;
             continue;
+        } else if (*at == '\\') {
+            at += 2;
+            continue;
         }
         *out++ = *at++;
     }
@@ -252,8 +255,16 @@ static void parse_field(struct py_parser *p) {
     const struct py_token open = *py_current(p);
     const struct py_start start = py_start_here(p);
     py_advance(p);
-    if (p->diagnose) diagnose_field_start(p);
-    struct py_node *value = py_parse_yield_or_star(p);
+    struct py_node *value = NULL;
+    if (!p->diagnose) {
+        value = py_parse_yield_or_star(p);
+    } else {
+        diagnose_field_start(p);
+        const struct py_range at = py_range_of_token(py_current(p));
+        if (!py_try_with(p, py_parse_yield_or_star, true, &value)) {
+            py_error_at(p, at, "f-string: expecting a valid expression after '{'");
+        }
+    }
     bool debug = false;
     struct py_Constant *shown = NULL;
     if (py_accept(p, PY_T_EQUAL)) {
@@ -277,7 +288,8 @@ static void parse_field(struct py_parser *p) {
             py_invalid(p);
         }
         if (name->start != mark.end) {
-            py_error_at(p, py_range_of_token(name), "f-string: conversion type must come right after the exclamanation mark");
+            const struct py_range both = {mark.lineno, mark.col, name->end_lineno, name->end_col};
+            py_error_at(p, both, "f-string: conversion type must come right after the exclamanation mark");
         }
         const char *text = name->name->text;
         if (name->name->length != 1 || (*text != 's' && *text != 'r' && *text != 'a')) {
