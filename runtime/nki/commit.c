@@ -55,6 +55,7 @@ static void flow_through(const struct nki_use *uses, int count, const struct nki
     if (e->accumulate) {
         terms = plus(terms, old->terms);
         f.roundings = larger(f.roundings, old->roundings);
+        f.depth = larger(f.depth, old->depth);
     }
     f.terms = larger(f.terms, terms);
     f.roundings = plus(f.roundings, plus(e->roundings, e->terms));

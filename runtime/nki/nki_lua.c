@@ -374,6 +374,7 @@ static int machine_read(lua_State *L) {
 static int machine_finish(lua_State *L) {
     struct nki_box_machine *b = nki_check_machine(L);
     luaL_checktype(L, 2, LUA_TTABLE);
+    bool may_change = lua_toboolean(L, 3);
     int n = (int)lua_rawlen(L, 2);
     struct nki_view *list = lua_newuserdatauv(L, (size_t)(n ? n : 1) * sizeof *list, 0);
     for (int i = 0; i < n; i++) {
@@ -381,7 +382,7 @@ static int machine_finish(lua_State *L) {
         list[i] = *check_view(L, b, -1);
         lua_pop(L, 1);
     }
-    if (!nki_machine_finish(&b->m, list, n, lua_toboolean(L, 3))) nki_raise(L, b);
+    if (!nki_machine_finish(&b->m, list, n, may_change)) nki_raise(L, b);
     return 0;
 }
 

@@ -92,7 +92,8 @@ t.test("instructions against NumPy, both modes", function()
     for _, mode in ipairs { "chip", "exact" } do
       local ok <const>, message <const> = pcall(run, case, data, mode)
       if not ok then
-        failures[#failures + 1] = ("%s (%s): %s"):format(case.name, mode, type(message) == "table" and (message.code or "") .. " " .. (message.message or "") or message)
+        local why <const> = type(message) == "table" and (message.code or "") .. " " .. (message.message or "") or message
+        failures[#failures + 1] = ("%s (%s): %s"):format(case.name, mode, why)
       elseif message then
         failures[#failures + 1] = message
       end
