@@ -166,9 +166,14 @@ function R.IMPORTNAME(site, globals, module, name, in_try)
   ops.site(site)
   if getmetatable(module) == Missing then return missing(module.name .. "." .. name) end
   if R.internals[name] then R.refuse_internal(name) end
-  if R.kind(module) == "module" and rawget(module, name) ~= nil then return rawget(module, name) end
+  if R.kind(module) ~= "module" then
+    local value <const> = R.getattr(module, name)
+    if value ~= nil then return value end
+    R.raise("ImportError", "cannot import name '%s'", name)
+  end
+  if rawget(module, name) ~= nil then return rawget(module, name) end
   local home <const> = rawget(module, 4)
-  if R.kind(module) == "module" and not rawget(module, 2) then
+  if not rawget(module, 2) then
     local inner <const>, err <const> = resolve(module, name, 1)
     if inner ~= nil then return inner end
     if err then error(err, 0) end
