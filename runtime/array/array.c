@@ -37,15 +37,16 @@ enum { HUGE_PAGE = 2 << 20 };
 
 static struct storage *storage_create(struct account *account, size_t bytes, struct array_error *err) {
     if (account && !account_admits(account, bytes)) {
-        array_fail(err, ARRAY_LIMIT, "array of %zu bytes: over the limit of %zu bytes (%zu in use)", bytes, account->limit,
-                   account->used);
+        array_fail(err, ARRAY_LIMIT, "array of %zu bytes: over the limit of %zu bytes (%zu in use)", bytes,
+                   account->limit, account->used);
         return NULL;
     }
     struct storage *s = malloc(sizeof *s);
     size_t align = bytes >= 2 * (size_t)HUGE_PAGE ? (size_t)HUGE_PAGE : 64;
     size_t rounded = bytes > SIZE_MAX - align ? 0 : (bytes + 63) / 64 * 64;
     if (rounded == 0) rounded = 64;
-    unsigned char *data = s && bytes <= SIZE_MAX / 2 ? aligned_alloc(align, (rounded + align - 1) / align * align) : NULL;
+    unsigned char *data =
+        s && bytes <= SIZE_MAX / 2 ? aligned_alloc(align, (rounded + align - 1) / align * align) : NULL;
     if (!data) {
         free(s);
         array_fail(err, ARRAY_NO_MEMORY, "array of %zu bytes: out of memory", bytes);
@@ -68,9 +69,13 @@ bool array_create(struct array *out, struct account *account, enum dtype dtype, 
     int64_t size = 1, bytes;
     bool empty = false, over = false;
     for (int i = 0; i < ndim; i++) {
-        if (shape[i] < 0) return array_fail(err, ARRAY_WRONG_USE, "shape %s has a negative length", array_format_shape(text, ndim, shape));
-        if (shape[i] == 0) empty = true;
-        else over |= __builtin_mul_overflow(size, shape[i], &size);
+        if (shape[i] < 0)
+            return array_fail(err, ARRAY_WRONG_USE, "shape %s has a negative length",
+                              array_format_shape(text, ndim, shape));
+        if (shape[i] == 0)
+            empty = true;
+        else
+            over |= __builtin_mul_overflow(size, shape[i], &size);
     }
     over |= __builtin_mul_overflow(size, (int64_t)dtype_size(dtype), &bytes);
     if (over) return array_fail(err, ARRAY_LIMIT, "shape %s is too large", array_format_shape(text, ndim, shape));
@@ -143,8 +148,10 @@ bool array_fill(struct array *a, struct operand value, struct array_error *err) 
     static const int64_t none[ARRAY_MAX_DIMS];
     (void)err;
     if (value.array) return array_assign(a, value.array, err);
-    if (value.kind == OPERAND_FLOAT) dtype_store(a->dtype, &cell, value.f);
-    else dtype_store_int(a->dtype, &cell, value.i);
+    if (value.kind == OPERAND_FLOAT)
+        dtype_store(a->dtype, &cell, value.f);
+    else
+        dtype_store_int(a->dtype, &cell, value.i);
     convert_nd(a->ndim, a->shape, a->dtype, array_data(a), a->strides, a->dtype, &cell, none);
     return true;
 }
@@ -158,8 +165,10 @@ static bool overlap(const struct array *a, const struct array *b) {
         low[k] = high[k] = both[k]->offset;
         for (int i = 0; i < both[k]->ndim; i++) {
             int64_t span = (both[k]->shape[i] - 1) * both[k]->strides[i];
-            if (span < 0) low[k] += span;
-            else high[k] += span;
+            if (span < 0)
+                low[k] += span;
+            else
+                high[k] += span;
         }
         high[k] += (int64_t)dtype_size(both[k]->dtype);
     }
@@ -230,8 +239,10 @@ static bool reshape_strides(const struct array *a, int ndim, const int64_t *shap
         int oj = oi + 1, nj = ni + 1;
         int64_t op = old_shape[oi], np = shape[ni];
         while (op != np) {
-            if (op < np) op *= old_shape[oj++];
-            else np *= shape[nj++];
+            if (op < np)
+                op *= old_shape[oj++];
+            else
+                np *= shape[nj++];
         }
         for (int k = oi; k < oj - 1; k++)
             if (old_strides[k] != old_shape[k + 1] * old_strides[k + 1]) return false;
@@ -268,9 +279,10 @@ bool array_view_reshape(struct array *out, const struct array *a, int ndim, cons
     }
     if (wrong) {
         if (ndim < 0 || ndim > ARRAY_MAX_DIMS)
-            return array_fail(err, ARRAY_WRONG_USE, "reshape: an array has 0 to %d dimensions, not %d", ARRAY_MAX_DIMS, ndim);
-        return array_fail(err, ARRAY_WRONG_USE, "reshape: shape %s cannot become %s", array_format_shape(from, a->ndim, a->shape),
-                          array_format_shape(to, ndim, shape));
+            return array_fail(err, ARRAY_WRONG_USE, "reshape: an array has 0 to %d dimensions, not %d", ARRAY_MAX_DIMS,
+                              ndim);
+        return array_fail(err, ARRAY_WRONG_USE, "reshape: shape %s cannot become %s",
+                          array_format_shape(from, a->ndim, a->shape), array_format_shape(to, ndim, shape));
     }
     int64_t strides[ARRAY_MAX_DIMS];
     if (a->size == 0) {
@@ -296,7 +308,8 @@ bool array_view_transpose(struct array *out, const struct array *a, const int *a
     for (int i = 0; i < a->ndim; i++) {
         order[i] = axes ? axes[i] : a->ndim - 1 - i;
         if (!fix_axis("transpose", a, &order[i], a->ndim, err)) return false;
-        if (seen & 1u << order[i]) return array_fail(err, ARRAY_WRONG_USE, "transpose: axis %d is given twice", order[i]);
+        if (seen & 1u << order[i])
+            return array_fail(err, ARRAY_WRONG_USE, "transpose: axis %d is given twice", order[i]);
         seen |= 1u << order[i];
     }
     array_share(out, a);
@@ -312,11 +325,12 @@ bool array_view_slice(struct array *out, const struct array *a, int axis, int64_
     char text[192];
     if (!fix_axis("slice", a, &axis, a->ndim, err)) return false;
     int64_t n = a->shape[axis], span = 0, last = start;
-    bool over = count > 0 && (__builtin_mul_overflow(count - 1, step, &span) || __builtin_add_overflow(start, span, &last));
+    bool over =
+        count > 0 && (__builtin_mul_overflow(count - 1, step, &span) || __builtin_add_overflow(start, span, &last));
     if (count < 0 || step == 0 || over || (count > 0 && (start < 0 || start >= n || last < 0 || last >= n)))
         return array_fail(err, ARRAY_WRONG_USE,
-                          "slice: %" PRId64 " elements from %" PRId64 " by %" PRId64 " leave axis %d of shape %s", count, start,
-                          step, axis, array_format_shape(text, a->ndim, a->shape));
+                          "slice: %" PRId64 " elements from %" PRId64 " by %" PRId64 " leave axis %d of shape %s",
+                          count, start, step, axis, array_format_shape(text, a->ndim, a->shape));
     array_share(out, a);
     if (count > 0) out->offset += start * a->strides[axis];
     out->shape[axis] = count;
@@ -340,8 +354,8 @@ bool array_view_select(struct array *out, const struct array *a, int axis, int64
     if (!fix_axis("select", a, &axis, a->ndim, err)) return false;
     int64_t n = a->shape[axis];
     if (index < -n || index >= n)
-        return array_fail(err, ARRAY_WRONG_USE, "select: index %" PRId64 " is out of range for axis %d of shape %s", index, axis,
-                          array_format_shape(text, a->ndim, a->shape));
+        return array_fail(err, ARRAY_WRONG_USE, "select: index %" PRId64 " is out of range for axis %d of shape %s",
+                          index, axis, array_format_shape(text, a->ndim, a->shape));
     if (index < 0) index += n;
     if (!array_view_slice(out, a, axis, index, 1, 1, err)) return false;
     drop_axis(out, axis);
@@ -349,7 +363,8 @@ bool array_view_select(struct array *out, const struct array *a, int axis, int64
 }
 
 bool array_view_expand(struct array *out, const struct array *a, int axis, struct array_error *err) {
-    if (a->ndim == ARRAY_MAX_DIMS) return array_fail(err, ARRAY_WRONG_USE, "expand: an array has at most %d dimensions", ARRAY_MAX_DIMS);
+    if (a->ndim == ARRAY_MAX_DIMS)
+        return array_fail(err, ARRAY_WRONG_USE, "expand: an array has at most %d dimensions", ARRAY_MAX_DIMS);
     if (!fix_axis("expand", a, &axis, a->ndim + 1, err)) return false;
     array_share(out, a);
     for (int i = a->ndim; i > axis; i--) {
@@ -373,7 +388,8 @@ bool array_view_squeeze(struct array *out, const struct array *a, int axis, stru
     return true;
 }
 
-bool array_view_broadcast(struct array *out, const struct array *a, int ndim, const int64_t *shape, struct array_error *err) {
+bool array_view_broadcast(struct array *out, const struct array *a, int ndim, const int64_t *shape,
+                          struct array_error *err) {
     char from[192], to[192];
     bool wrong = ndim < a->ndim || ndim > ARRAY_MAX_DIMS;
     int64_t size = 1;
@@ -399,7 +415,8 @@ bool array_view_broadcast(struct array *out, const struct array *a, int ndim, co
 
 bool array_view_bits(struct array *out, const struct array *a, enum dtype dtype, struct array_error *err) {
     if (dtype_size(dtype) != dtype_size(a->dtype))
-        return array_fail(err, ARRAY_WRONG_USE, "view: %s and %s differ in size", dtype_name(a->dtype), dtype_name(dtype));
+        return array_fail(err, ARRAY_WRONG_USE, "view: %s and %s differ in size", dtype_name(a->dtype),
+                          dtype_name(dtype));
     array_share(out, a);
     out->dtype = dtype;
     return true;
@@ -457,7 +474,8 @@ uint64_t array_hash(const struct array *a) {
         int64_t count = a->size - start < per_block ? a->size - start : per_block;
         const unsigned char *p = buffer;
         size_t bytes = (size_t)count * size;
-        if (direct) p = array_data(a) + (size_t)start * size;
+        if (direct)
+            p = array_data(a) + (size_t)start * size;
         else
             for (int64_t i = 0; i < count; i++) memcpy(buffer + (size_t)i * size, array_element(a, start + i), size);
         size_t i = 0;

@@ -85,21 +85,27 @@ bool array_contiguous(struct array *out, const struct array *a, struct array_err
 // Views. Negative axes count from the end. reshape copies only when it must (*copied tells; may be NULL).
 bool array_view_reshape(struct array *out, const struct array *a, int ndim, const int64_t *shape, bool *copied,
                         struct array_error *err); // one entry may be -1
-bool array_view_transpose(struct array *out, const struct array *a, const int *axes, struct array_error *err); // NULL: reverse
+bool array_view_transpose(struct array *out, const struct array *a, const int *axes,
+                          struct array_error *err); // NULL: reverse
 bool array_view_slice(struct array *out, const struct array *a, int axis, int64_t start, int64_t count, int64_t step,
                       struct array_error *err); // start in range, step may be negative
 bool array_view_select(struct array *out, const struct array *a, int axis, int64_t index, struct array_error *err);
 bool array_view_expand(struct array *out, const struct array *a, int axis, struct array_error *err);
-bool array_view_squeeze(struct array *out, const struct array *a, int axis, struct array_error *err); // axis of length 1
-bool array_view_broadcast(struct array *out, const struct array *a, int ndim, const int64_t *shape, struct array_error *err);
-bool array_view_bits(struct array *out, const struct array *a, enum dtype dtype, struct array_error *err); // same item size
+bool array_view_squeeze(struct array *out, const struct array *a, int axis,
+                        struct array_error *err); // axis of length 1
+bool array_view_broadcast(struct array *out, const struct array *a, int ndim, const int64_t *shape,
+                          struct array_error *err);
+bool array_view_bits(struct array *out, const struct array *a, enum dtype dtype,
+                     struct array_error *err); // same item size
 
 // Elementwise. The account is the first array operand's.
 bool array_unary(struct array *out, enum unary_op op, const struct array *a, struct array_error *err);
 bool array_binary(struct array *out, enum binary_op op, struct operand a, struct operand b, struct array_error *err);
 bool array_compare(struct array *out, enum compare_op op, struct operand a, struct operand b, struct array_error *err);
-bool array_where(struct array *out, const struct array *condition, struct operand a, struct operand b, struct array_error *err);
-bool array_clip(struct array *out, const struct array *a, struct operand low, struct operand high, struct array_error *err);
+bool array_where(struct array *out, const struct array *condition, struct operand a, struct operand b,
+                 struct array_error *err);
+bool array_clip(struct array *out, const struct array *a, struct operand low, struct operand high,
+                struct array_error *err);
 
 // Reductions over the axes whose bit is set in `axes`. Integers and bool sum to int64 and average to float64; narrow
 // floats are summed in float32 and rounded once. Names: sum prod max min abs_max sum_square mean var std any all

@@ -190,7 +190,8 @@ static int module_errors(lua_State *L) {
     return 1;
 }
 
-// array.row_errors(actual, expected) -> rel-L2 of each row; array.axis_errors(actual, expected, axis) -> for each index.
+// array.row_errors(actual, expected) -> rel-L2 of each row; array.axis_errors(actual, expected, axis) -> for each
+// index.
 static int module_row_errors(lua_State *L) {
     struct array_error err = {0};
     const struct array *actual = array_check(L, 1), *expected = array_check(L, 2);
@@ -236,15 +237,9 @@ static int module_shift(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {
-    {"read_npy", module_read_npy},
-    {"write_npy", module_write_npy},
-    {"random", module_random},
-    {"errors", module_errors},
-    {"row_errors", module_row_errors},
-    {"axis_errors", module_axis_errors},
-    {"fit", module_fit},
-    {"shift", module_shift},
-    {NULL, NULL},
+    {"read_npy", module_read_npy}, {"write_npy", module_write_npy},   {"random", module_random},
+    {"errors", module_errors},     {"row_errors", module_row_errors}, {"axis_errors", module_axis_errors},
+    {"fit", module_fit},           {"shift", module_shift},           {NULL, NULL},
 };
 
 void array_lua_open_files(lua_State *L) { luaL_setfuncs(L, functions, 0); }

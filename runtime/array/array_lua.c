@@ -36,7 +36,9 @@ struct array *array_push(lua_State *L) {
     return a;
 }
 
-struct array *array_test(lua_State *L, int index) { return luaL_testudata(L, index, ARRAY_METATABLE); }
+struct array *array_test(lua_State *L, int index) {
+    return luaL_testudata(L, index, ARRAY_METATABLE);
+}
 
 struct array *array_check(lua_State *L, int index) {
     struct array *a = luaL_checkudata(L, index, ARRAY_METATABLE);
@@ -97,22 +99,30 @@ int array_check_axis(lua_State *L, int index, const char *what) {
 // ---- elements ----
 
 static void push_element(lua_State *L, enum dtype t, const void *p) {
-    if (dtype_is_float(t)) lua_pushnumber(L, dtype_load(t, p));
-    else if (t == DTYPE_BOOL) lua_pushboolean(L, *(const unsigned char *)p != 0);
-    else lua_pushinteger(L, dtype_load_int(t, p));
+    if (dtype_is_float(t))
+        lua_pushnumber(L, dtype_load(t, p));
+    else if (t == DTYPE_BOOL)
+        lua_pushboolean(L, *(const unsigned char *)p != 0);
+    else
+        lua_pushinteger(L, dtype_load_int(t, p));
 }
 
 static void store_element(lua_State *L, int index, enum dtype t, void *p) {
-    if (lua_isboolean(L, index)) dtype_store_int(t, p, lua_toboolean(L, index));
-    else if (lua_isinteger(L, index)) dtype_store_int(t, p, lua_tointeger(L, index));
-    else if (lua_type(L, index) == LUA_TNUMBER) dtype_store(t, p, lua_tonumber(L, index));
-    else luaL_error(L, "array element: number or boolean expected, got %s", luaL_typename(L, index));
+    if (lua_isboolean(L, index))
+        dtype_store_int(t, p, lua_toboolean(L, index));
+    else if (lua_isinteger(L, index))
+        dtype_store_int(t, p, lua_tointeger(L, index));
+    else if (lua_type(L, index) == LUA_TNUMBER)
+        dtype_store(t, p, lua_tonumber(L, index));
+    else
+        luaL_error(L, "array element: number or boolean expected, got %s", luaL_typename(L, index));
 }
 
 static int array_at(lua_State *L) {
     const struct array *a = array_check(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);
-    if (i < 0 || i >= a->size) return luaL_error(L, "at: index %I is out of range for %I elements", i, (lua_Integer)a->size);
+    if (i < 0 || i >= a->size)
+        return luaL_error(L, "at: index %I is out of range for %I elements", i, (lua_Integer)a->size);
     push_element(L, a->dtype, array_element(a, i));
     return 1;
 }
@@ -131,7 +141,8 @@ static unsigned char *element_at(lua_State *L, const char *what, const struct ar
     for (int i = 0; i < a->ndim; i++) {
         lua_Integer index = luaL_checkinteger(L, first + i);
         if (index < -a->shape[i] || index >= a->shape[i])
-            luaL_error(L, "%s: index %I is out of range for axis %d of length %I", what, index, i, (lua_Integer)a->shape[i]);
+            luaL_error(L, "%s: index %I is out of range for axis %d of length %I", what, index, i,
+                       (lua_Integer)a->shape[i]);
         p += (index < 0 ? index + a->shape[i] : index) * a->strides[i];
     }
     return p;
@@ -240,21 +251,30 @@ static int array_index(lua_State *L) {
     if (lua_type(L, 2) != LUA_TSTRING) return 0;
     const char *key = lua_tostring(L, 2);
     if (!a->storage) return 0;
-    if (strcmp(key, "dtype") == 0) lua_pushstring(L, dtype_name(a->dtype));
-    else if (strcmp(key, "shape") == 0) push_shape(L, a);
-    else if (strcmp(key, "ndim") == 0) lua_pushinteger(L, a->ndim);
-    else if (strcmp(key, "size") == 0) lua_pushinteger(L, a->size);
-    else if (strcmp(key, "nbytes") == 0) lua_pushinteger(L, a->size * (int64_t)dtype_size(a->dtype));
-    else if (strcmp(key, "contiguous_view") == 0) lua_pushboolean(L, array_is_contiguous(a));
-    else return 0;
+    if (strcmp(key, "dtype") == 0)
+        lua_pushstring(L, dtype_name(a->dtype));
+    else if (strcmp(key, "shape") == 0)
+        push_shape(L, a);
+    else if (strcmp(key, "ndim") == 0)
+        lua_pushinteger(L, a->ndim);
+    else if (strcmp(key, "size") == 0)
+        lua_pushinteger(L, a->size);
+    else if (strcmp(key, "nbytes") == 0)
+        lua_pushinteger(L, a->size * (int64_t)dtype_size(a->dtype));
+    else if (strcmp(key, "contiguous_view") == 0)
+        lua_pushboolean(L, array_is_contiguous(a));
+    else
+        return 0;
     return 1;
 }
 
 static int array_tostring(lua_State *L) {
     char text[192];
     const struct array *a = luaL_checkudata(L, 1, ARRAY_METATABLE);
-    if (!a->storage) lua_pushliteral(L, "array (closed)");
-    else lua_pushfstring(L, "array %s%s", dtype_name(a->dtype), array_format_shape(text, a->ndim, a->shape));
+    if (!a->storage)
+        lua_pushliteral(L, "array (closed)");
+    else
+        lua_pushfstring(L, "array %s%s", dtype_name(a->dtype), array_format_shape(text, a->ndim, a->shape));
     return 1;
 }
 
@@ -307,7 +327,8 @@ static int array_reshape_method(lua_State *L) {
     int ndim = array_check_shape(L, 2, shape);
     struct array *out = array_push(L);
     bool ok = array_view_reshape(out, a, ndim, shape, &copied, &err);
-    if (ok && copied && view_only) return luaL_error(L, "reshape: the elements of this view cannot be reshaped without a copy");
+    if (ok && copied && view_only)
+        return luaL_error(L, "reshape: the elements of this view cannot be reshaped without a copy");
     return array_done(L, ok, &err);
 }
 
@@ -320,7 +341,8 @@ static int array_transpose_method(lua_State *L) {
     if (given) {
         int n = array_check_shape(L, 2, list);
         if (n != a->ndim) return luaL_error(L, "transpose: %d axes for %d dimensions", n, a->ndim);
-        for (int i = 0; i < n; i++) axes[i] = list[i] >= -ARRAY_MAX_DIMS && list[i] <= ARRAY_MAX_DIMS ? (int)list[i] : ARRAY_MAX_DIMS;
+        for (int i = 0; i < n; i++)
+            axes[i] = list[i] >= -ARRAY_MAX_DIMS && list[i] <= ARRAY_MAX_DIMS ? (int)list[i] : ARRAY_MAX_DIMS;
     }
     struct array *out = array_push(L);
     return array_done(L, array_view_transpose(out, a, given ? axes : NULL, &err), &err);
@@ -334,7 +356,8 @@ static int array_slice_method(lua_State *L) {
     int axis = array_check_axis(L, 2, "slice");
     if (axis < 0) axis += a->ndim;
     if (axis < 0 || axis >= a->ndim)
-        return luaL_error(L, "slice: axis %I is out of range for shape %s", lua_tointeger(L, 2), array_format_shape(text, a->ndim, a->shape));
+        return luaL_error(L, "slice: axis %I is out of range for shape %s", lua_tointeger(L, 2),
+                          array_format_shape(text, a->ndim, a->shape));
     int64_t n = a->shape[axis], step = luaL_optinteger(L, 5, 1);
     if (step == 0) return luaL_error(L, "slice: step is zero");
     if (step < -INT64_MAX) step = -INT64_MAX;

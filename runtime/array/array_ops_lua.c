@@ -51,7 +51,8 @@ static int module_clip(lua_State *L) {
     struct array_error err = {0};
     const struct array *a = array_check(L, 1);
     bool low = !lua_isnoneornil(L, 2), high = !lua_isnoneornil(L, 3);
-    struct operand bounds[2] = {low ? array_check_operand(L, 2) : operand_int(0), high ? array_check_operand(L, 3) : operand_int(0)};
+    struct operand bounds[2] = {low ? array_check_operand(L, 2) : operand_int(0),
+                                high ? array_check_operand(L, 3) : operand_int(0)};
     struct array *out = array_push(L);
     bool ok = low && high ? array_clip(out, a, bounds[0], bounds[1], &err)
               : low       ? array_binary(out, BINARY_MAXIMUM, operand_of(a), bounds[0], &err)
@@ -64,7 +65,8 @@ static int one_axis(lua_State *L, int index, const char *what, const struct arra
     char text[192];
     int axis = array_check_axis(L, index, what);
     if (axis < -a->ndim || axis >= a->ndim)
-        luaL_error(L, "%s: axis %d is out of range for shape %s", what, axis, array_format_shape(text, a->ndim, a->shape));
+        luaL_error(L, "%s: axis %d is out of range for shape %s", what, axis,
+                   array_format_shape(text, a->ndim, a->shape));
     return axis < 0 ? axis + a->ndim : axis;
 }
 
@@ -94,7 +96,8 @@ static int module_reduce(lua_State *L) {
         bool flat = lua_isnoneornil(L, 3);
         int axis = flat ? 0 : one_axis(L, 3, name, a);
         struct array *out = array_push(L);
-        return array_done(L, array_arg_reduce(out, name[3] == 'm' && name[4] == 'a', a, axis, flat, keepdims, &err), &err);
+        return array_done(L, array_arg_reduce(out, name[3] == 'm' && name[4] == 'a', a, axis, flat, keepdims, &err),
+                          &err);
     }
     enum array_reduction op = array_reduction_parse(name);
     if (op == ARRAY_REDUCTION_COUNT) return luaL_error(L, "reduce: no operation '%s'", name);
@@ -145,23 +148,31 @@ static int module_concat(lua_State *L) {
 static int module_arange(lua_State *L) {
     struct array_error err = {0};
     bool single = lua_isnoneornil(L, 2);
-    bool integers = lua_isinteger(L, 1) && (single || lua_isinteger(L, 2)) && (lua_isnoneornil(L, 3) || lua_isinteger(L, 3));
-    double start = single ? 0 : luaL_checknumber(L, 1), stop = luaL_checknumber(L, single ? 1 : 2), step = luaL_optnumber(L, 3, 1);
+    bool integers =
+        lua_isinteger(L, 1) && (single || lua_isinteger(L, 2)) && (lua_isnoneornil(L, 3) || lua_isinteger(L, 3));
+    double start = single ? 0 : luaL_checknumber(L, 1), stop = luaL_checknumber(L, single ? 1 : 2),
+           step = luaL_optnumber(L, 3, 1);
     enum dtype t = lua_isnoneornil(L, 4) ? (integers ? DTYPE_INT64 : DTYPE_FLOAT64) : array_check_dtype(L, 4);
     double length = ceil((stop - start) / step);
-    if (step == 0 || !(fabs(length) < 0x1p53)) return luaL_error(L, "arange: step %f does not lead from %f to %f", step, start, stop);
+    if (step == 0 || !(fabs(length) < 0x1p53))
+        return luaL_error(L, "arange: step %f does not lead from %f to %f", step, start, stop);
     int64_t count = length > 0 ? (int64_t)length : 0;
     struct array *a = array_push(L);
     if (!array_create(a, &run_state(L)->arrays, t, 1, &count, &err)) return array_raise(L, &err);
     unsigned char *p = array_data(a);
     const size_t size = dtype_size(t);
     double first = dtype_round(t, start), delta = dtype_round(t, dtype_round(t, start + step) - first);
-    int64_t whole = integers ? (single ? 0 : lua_tointeger(L, 1)) : 0, whole_step = integers ? luaL_optinteger(L, 3, 1) : 1;
+    int64_t whole = integers ? (single ? 0 : lua_tointeger(L, 1)) : 0,
+            whole_step = integers ? luaL_optinteger(L, 3, 1) : 1;
     for (int64_t i = 0; i < count; i++, p += size) {
-        if (integers && !dtype_is_float(t)) dtype_store_int(t, p, whole + i * whole_step);
-        else if (i == 1) dtype_store(t, p, start + step);
-        else if (t == DTYPE_FLOAT64) dtype_store(t, p, first + (double)i * delta);
-        else dtype_store(t, p, first + (double)((float)i * (float)delta));
+        if (integers && !dtype_is_float(t))
+            dtype_store_int(t, p, whole + i * whole_step);
+        else if (i == 1)
+            dtype_store(t, p, start + step);
+        else if (t == DTYPE_FLOAT64)
+            dtype_store(t, p, first + (double)i * delta);
+        else
+            dtype_store(t, p, first + (double)((float)i * (float)delta));
     }
     return 1;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // bits.h: single-value conversion between float32/float64 and the narrow formats, written without branches so that a
-// compiler vectorises loops over it. Used by dtype.c and, in every variant, by the kernels. Rounding is to nearest even.
+// compiler vectorises loops over it. Used by dtype.c and, in every variant, by the kernels. Rounding is to nearest
+// even.
 #ifndef NKILN_ARRAY_BITS_H
 #define NKILN_ARRAY_BITS_H
 
@@ -33,7 +34,8 @@ static inline float f32_of_e4m3fn(uint8_t b) {
 // correct below the overflow threshold. Adding `magic` lets the addition round where the result is subnormal.
 static inline uint32_t narrow_code(uint32_t magnitude, unsigned mantissa, uint32_t bias, float magic) {
     unsigned shift = 23 - mantissa;
-    uint32_t normal = (magnitude - ((127 - bias) << 23) + ((1u << (shift - 1)) - 1) + ((magnitude >> shift) & 1)) >> shift;
+    uint32_t normal =
+        (magnitude - ((127 - bias) << 23) + ((1u << (shift - 1)) - 1) + ((magnitude >> shift) & 1)) >> shift;
     uint32_t subnormal = bits_of_f32(f32_of_bits(magnitude) + magic) - bits_of_f32(magic);
     return magnitude < (128 - bias) << 23 ? subnormal : normal;
 }

@@ -12,8 +12,8 @@ static bool same_shape(const char *what, const struct array *a, const struct arr
     bool same = a->ndim == b->ndim;
     for (int i = 0; same && i < a->ndim; i++) same = a->shape[i] == b->shape[i];
     if (same) return true;
-    return array_fail(err, ARRAY_WRONG_USE, "%s: shapes %s and %s differ", what, array_format_shape(x, a->ndim, a->shape),
-                      array_format_shape(y, b->ndim, b->shape));
+    return array_fail(err, ARRAY_WRONG_USE, "%s: shapes %s and %s differ", what,
+                      array_format_shape(x, a->ndim, a->shape), array_format_shape(y, b->ndim, b->shape));
 }
 
 static double ratio(double error, double size) { return error == 0 ? 0 : size == 0 ? INFINITY : error / size; }
@@ -92,11 +92,13 @@ static void one(struct compare_result *r, const struct compare_options *o, const
 static void start_result(struct compare_result *r, int64_t count) {
     memset(r, 0, sizeof *r);
     r->count = count;
-    r->max_abs_index = r->max_rel_index = r->worst_row = r->worst_ratio_index = r->first_mismatch = r->max_ulp_index = -1;
+    r->max_abs_index = r->max_rel_index = r->worst_row = r->worst_ratio_index = r->first_mismatch = r->max_ulp_index =
+        -1;
     r->worst_tile[0] = r->worst_tile[1] = r->worst_tile[2] = -1;
 }
 
-static void worst_of_tiles(struct compare_result *r, const struct layout *l, const struct squares *tiles, int64_t count) {
+static void worst_of_tiles(struct compare_result *r, const struct layout *l, const struct squares *tiles,
+                           int64_t count) {
     for (int64_t t = 0; t < count; t++) {
         double v = relative_l2(tiles[t].error, tiles[t].expected);
         if (v <= r->worst_tile_l2 && r->worst_tile[0] >= 0) continue;
@@ -188,7 +190,8 @@ bool compare_along(struct array *out, const struct array *actual, const struct a
     if (!rows) {
         if (axis < 0) axis += actual->ndim;
         if (axis < 0 || axis >= actual->ndim)
-            return array_fail(err, ARRAY_WRONG_USE, "errors: no such axis in shape %s", array_format_shape(text, actual->ndim, actual->shape));
+            return array_fail(err, ARRAY_WRONG_USE, "errors: no such axis in shape %s",
+                              array_format_shape(text, actual->ndim, actual->shape));
         length = shape[0] = actual->shape[axis];
         for (int i = axis + 1; i < actual->ndim; i++) inner *= actual->shape[i];
     } else {
@@ -269,7 +272,8 @@ static double residual(const struct array *actual, const struct array *expected,
     return sum;
 }
 
-bool compare_fit(struct compare_fit *out, const struct array *actual, const struct array *expected, struct array_error *err) {
+bool compare_fit(struct compare_fit *out, const struct array *actual, const struct array *expected,
+                 struct array_error *err) {
     struct moments m;
     if (!same_shape("fit", actual, expected, err)) return false;
     moments_of(&m, actual, expected);
@@ -289,7 +293,8 @@ bool compare_shift(struct compare_shift *out, const struct array *actual, const 
     if (!same_shape("shift", actual, expected, err)) return false;
     if (axis < 0) axis += actual->ndim;
     if (axis < 0 || axis >= actual->ndim)
-        return array_fail(err, ARRAY_WRONG_USE, "shift: no such axis in shape %s", array_format_shape(text, actual->ndim, actual->shape));
+        return array_fail(err, ARRAY_WRONG_USE, "shift: no such axis in shape %s",
+                          array_format_shape(text, actual->ndim, actual->shape));
     const int64_t n = actual->shape[axis];
     out->shift = 0;
     out->rel_l2 = INFINITY;

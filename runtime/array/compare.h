@@ -13,22 +13,22 @@
 enum { COMPARE_ULP_BINS = 8 }; // exact, <= 0.5, <= 1, <= 2, <= 4, <= 8, <= 64, more
 
 struct compare_options {
-    const struct array *bound;   // non-negative, broadcasts to the shape; NULL: no bound
+    const struct array *bound;       // non-negative, broadcasts to the shape; NULL: no bound
     int64_t tile_rows, tile_columns; // over the last two axes; 0: no tiles
-    enum dtype ulp_dtype;        // spacing in which ulp figures are given; DTYPE_COUNT: the actual array's type
+    enum dtype ulp_dtype;            // spacing in which ulp figures are given; DTYPE_COUNT: the actual array's type
 };
 
 struct compare_result {
-    int64_t count, compared;     // elements; those finite in both
+    int64_t count, compared; // elements; those finite in both
     double max_abs, max_rel, rel_l2, max_expected, mean_error, cosine;
     int64_t max_abs_index, max_rel_index;
     double actual_at_worst, expected_at_worst; // at max_abs_index
-    int64_t differing;           // elements whose values differ
+    int64_t differing;                         // elements whose values differ
     double worst_row_l2, worst_tile_l2;
-    int64_t worst_row;           // index over the axes before the last
-    int64_t worst_tile[3];       // batch (over the axes before the last two), first row, first column
+    int64_t worst_row;     // index over the axes before the last
+    int64_t worst_tile[3]; // batch (over the axes before the last two), first row, first column
     int64_t over_bound, worst_ratio_index;
-    double worst_ratio;          // |error| / bound; infinite where the bound is 0 and the error is not
+    double worst_ratio; // |error| / bound; infinite where the bound is 0 and the error is not
     int64_t nonfinite_actual, nonfinite_expected, mismatches, first_mismatch;
     double max_ulp;
     int64_t max_ulp_index, ulp_bins[COMPARE_ULP_BINS];
@@ -45,7 +45,8 @@ bool compare_along(struct array *out, const struct array *actual, const struct a
 struct compare_fit {
     double scale, scale_residual, offset, offset_residual, rel_l2, cosine;
 };
-bool compare_fit(struct compare_fit *out, const struct array *actual, const struct array *expected, struct array_error *err);
+bool compare_fit(struct compare_fit *out, const struct array *actual, const struct array *expected,
+                 struct array_error *err);
 
 // The shift k, 1 <= |k| <= most, with actual[i] = expected[i - k] along axis most nearly (over what overlaps).
 struct compare_shift {

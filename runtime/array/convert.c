@@ -210,7 +210,8 @@ void convert_nd(int ndim, const int64_t *shape, enum dtype dst_type, void *dst, 
         if (tiled)
             convert_tiled(size[dims - 2], size[dims - 1], dst_type, d, ds[dims - 2], ds[dims - 1], src_type, s,
                           ss[dims - 2], ss[dims - 1]);
-        else convert_row((size_t)size[dims - 1], dst_type, d, ds[dims - 1], src_type, s, ss[dims - 1]);
+        else
+            convert_row((size_t)size[dims - 1], dst_type, d, ds[dims - 1], src_type, s, ss[dims - 1]);
         int axis = outer - 1;
         for (; axis >= 0; axis--) {
             d += ds[axis];
@@ -231,25 +232,29 @@ static void dense_strides(int ndim, const int64_t *shape, int64_t size, int64_t 
     }
 }
 
-void gather_nd_f32(int ndim, const int64_t *shape, float *dst, enum dtype type, const void *src, const int64_t *strides) {
+void gather_nd_f32(int ndim, const int64_t *shape, float *dst, enum dtype type, const void *src,
+                   const int64_t *strides) {
     int64_t dense[CONVERT_MAX_DIMS];
     dense_strides(ndim, shape, 4, dense);
     convert_nd(ndim, shape, DTYPE_FLOAT32, dst, dense, type, src, strides);
 }
 
-void gather_nd_f64(int ndim, const int64_t *shape, double *dst, enum dtype type, const void *src, const int64_t *strides) {
+void gather_nd_f64(int ndim, const int64_t *shape, double *dst, enum dtype type, const void *src,
+                   const int64_t *strides) {
     int64_t dense[CONVERT_MAX_DIMS];
     dense_strides(ndim, shape, 8, dense);
     convert_nd(ndim, shape, DTYPE_FLOAT64, dst, dense, type, src, strides);
 }
 
-void scatter_nd_f32(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides, const float *src) {
+void scatter_nd_f32(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides,
+                    const float *src) {
     int64_t dense[CONVERT_MAX_DIMS];
     dense_strides(ndim, shape, 4, dense);
     convert_nd(ndim, shape, type, dst, strides, DTYPE_FLOAT32, src, dense);
 }
 
-void scatter_nd_f64(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides, const double *src) {
+void scatter_nd_f64(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides,
+                    const double *src) {
     int64_t dense[CONVERT_MAX_DIMS];
     dense_strides(ndim, shape, 8, dense);
     convert_nd(ndim, shape, type, dst, strides, DTYPE_FLOAT64, src, dense);

@@ -20,25 +20,37 @@ void convert_nd(int ndim, const int64_t *shape, enum dtype dst_type, void *dst, 
 
 // A strided row or block into a contiguous buffer of float32 or float64, and back.
 static inline void gather_f32(size_t n, float *dst, enum dtype type, const void *src, ptrdiff_t stride) {
-    if (stride == (ptrdiff_t)dtype_size(type)) kernels()->to_f32[type](n, dst, src);
-    else convert_row(n, DTYPE_FLOAT32, dst, 4, type, src, stride);
+    if (stride == (ptrdiff_t)dtype_size(type))
+        kernels()->to_f32[type](n, dst, src);
+    else
+        convert_row(n, DTYPE_FLOAT32, dst, 4, type, src, stride);
 }
 static inline void gather_f64(size_t n, double *dst, enum dtype type, const void *src, ptrdiff_t stride) {
-    if (stride == (ptrdiff_t)dtype_size(type)) kernels()->to_f64[type](n, dst, src);
-    else convert_row(n, DTYPE_FLOAT64, dst, 8, type, src, stride);
+    if (stride == (ptrdiff_t)dtype_size(type))
+        kernels()->to_f64[type](n, dst, src);
+    else
+        convert_row(n, DTYPE_FLOAT64, dst, 8, type, src, stride);
 }
 static inline void scatter_f32(size_t n, enum dtype type, void *dst, ptrdiff_t stride, const float *src) {
-    if (stride == (ptrdiff_t)dtype_size(type)) kernels()->from_f32[type](n, dst, src);
-    else convert_row(n, type, dst, stride, DTYPE_FLOAT32, src, 4);
+    if (stride == (ptrdiff_t)dtype_size(type))
+        kernels()->from_f32[type](n, dst, src);
+    else
+        convert_row(n, type, dst, stride, DTYPE_FLOAT32, src, 4);
 }
 static inline void scatter_f64(size_t n, enum dtype type, void *dst, ptrdiff_t stride, const double *src) {
-    if (stride == (ptrdiff_t)dtype_size(type)) kernels()->from_f64[type](n, dst, src);
-    else convert_row(n, type, dst, stride, DTYPE_FLOAT64, src, 8);
+    if (stride == (ptrdiff_t)dtype_size(type))
+        kernels()->from_f64[type](n, dst, src);
+    else
+        convert_row(n, type, dst, stride, DTYPE_FLOAT64, src, 8);
 }
-void gather_nd_f32(int ndim, const int64_t *shape, float *dst, enum dtype type, const void *src, const int64_t *strides);
-void gather_nd_f64(int ndim, const int64_t *shape, double *dst, enum dtype type, const void *src, const int64_t *strides);
-void scatter_nd_f32(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides, const float *src);
-void scatter_nd_f64(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides, const double *src);
+void gather_nd_f32(int ndim, const int64_t *shape, float *dst, enum dtype type, const void *src,
+                   const int64_t *strides);
+void gather_nd_f64(int ndim, const int64_t *shape, double *dst, enum dtype type, const void *src,
+                   const int64_t *strides);
+void scatter_nd_f32(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides,
+                    const float *src);
+void scatter_nd_f64(int ndim, const int64_t *shape, enum dtype type, void *dst, const int64_t *strides,
+                    const double *src);
 
 // The chip's float to integer conversion (nearest even, saturating, NaN to 0) where type is an integer type, and plain
 // conversion otherwise.

@@ -85,28 +85,70 @@ enum dtype dtype_float_of(enum dtype t) {
 
 double dtype_load(enum dtype t, const void *p) {
     switch (t) {
-    case DTYPE_FLOAT64: { LOAD(double); return v; }
+    case DTYPE_FLOAT64: {
+        LOAD(double);
+        return v;
+    }
     case DTYPE_FLOAT32:
-    case DTYPE_TFLOAT32: { LOAD(float); return v; }
-    case DTYPE_FLOAT16: { LOAD(uint16_t); return f32_of_f16(v); }
-    case DTYPE_BFLOAT16: { LOAD(uint16_t); return f32_of_bf16(v); }
-    case DTYPE_FLOAT8_E4M3: { LOAD(uint8_t); return f32_of_e4m3(v); }
-    case DTYPE_FLOAT8_E4M3FN: { LOAD(uint8_t); return f32_of_e4m3fn(v); }
-    case DTYPE_FLOAT8_E5M2: { LOAD(uint8_t); return f32_of_e5m2(v); }
+    case DTYPE_TFLOAT32: {
+        LOAD(float);
+        return v;
+    }
+    case DTYPE_FLOAT16: {
+        LOAD(uint16_t);
+        return f32_of_f16(v);
+    }
+    case DTYPE_BFLOAT16: {
+        LOAD(uint16_t);
+        return f32_of_bf16(v);
+    }
+    case DTYPE_FLOAT8_E4M3: {
+        LOAD(uint8_t);
+        return f32_of_e4m3(v);
+    }
+    case DTYPE_FLOAT8_E4M3FN: {
+        LOAD(uint8_t);
+        return f32_of_e4m3fn(v);
+    }
+    case DTYPE_FLOAT8_E5M2: {
+        LOAD(uint8_t);
+        return f32_of_e5m2(v);
+    }
     default: return (double)dtype_load_int(t, p);
     }
 }
 
 int64_t dtype_load_int(enum dtype t, const void *p) {
     switch (t) {
-    case DTYPE_INT8: { LOAD(int8_t); return v; }
-    case DTYPE_INT16: { LOAD(int16_t); return v; }
-    case DTYPE_INT32: { LOAD(int32_t); return v; }
-    case DTYPE_INT64: { LOAD(int64_t); return v; }
+    case DTYPE_INT8: {
+        LOAD(int8_t);
+        return v;
+    }
+    case DTYPE_INT16: {
+        LOAD(int16_t);
+        return v;
+    }
+    case DTYPE_INT32: {
+        LOAD(int32_t);
+        return v;
+    }
+    case DTYPE_INT64: {
+        LOAD(int64_t);
+        return v;
+    }
     case DTYPE_UINT8:
-    case DTYPE_BOOL: { LOAD(uint8_t); return v; }
-    case DTYPE_UINT16: { LOAD(uint16_t); return v; }
-    case DTYPE_UINT32: { LOAD(uint32_t); return v; }
+    case DTYPE_BOOL: {
+        LOAD(uint8_t);
+        return v;
+    }
+    case DTYPE_UINT16: {
+        LOAD(uint16_t);
+        return v;
+    }
+    case DTYPE_UINT32: {
+        LOAD(uint32_t);
+        return v;
+    }
     default: return i64_of_f64(dtype_load(t, p));
     }
 }

@@ -36,15 +36,15 @@ enum dtype {
 
 struct dtype_info {
     const char *name;
-    const char *alias;     // short name, or NULL
-    unsigned char size;    // bytes
+    const char *alias;  // short name, or NULL
+    unsigned char size; // bytes
     bool is_float;
-    bool is_integer;       // bool is neither
+    bool is_integer; // bool is neither
     bool is_signed;
-    int mantissa_bits;     // floats: stored fraction bits, so u = 2^-(mantissa_bits + 1)
-    int min_exponent;      // floats: exponent of the smallest normal number
-    double max;            // largest finite value
-    double min;            // lowest finite value
+    int mantissa_bits; // floats: stored fraction bits, so u = 2^-(mantissa_bits + 1)
+    int min_exponent;  // floats: exponent of the smallest normal number
+    double max;        // largest finite value
+    double min;        // lowest finite value
 };
 
 extern const struct dtype_info dtype_table[DTYPE_COUNT];

@@ -57,9 +57,9 @@ static bool runs_badly(const struct array *a) {
     return false;
 }
 
-static bool run(struct array *out, const char *name, enum dtype result, enum dtype computed, const struct operand *operands,
-                const enum dtype *wanted, const enum dtype *as, int count, apply_fn *apply, const void *context,
-                struct array_error *err) {
+static bool run(struct array *out, const char *name, enum dtype result, enum dtype computed,
+                const struct operand *operands, const enum dtype *wanted, const enum dtype *as, int count,
+                apply_fn *apply, const void *context, struct array_error *err) {
     int ndim;
     int64_t shape[ARRAY_MAX_DIMS];
     struct array straight[WALK_INPUTS] = {{0}}, wide[WALK_INPUTS] = {{0}};
@@ -79,8 +79,10 @@ static bool run(struct array *out, const char *name, enum dtype result, enum dty
         if (!a) {
             // A number takes the result's type first (as[k]), as NumPy's does, then the computing type.
             uint64_t cell = 0;
-            if (operands[k].kind == OPERAND_FLOAT) dtype_store(as[k], &cell, operands[k].f);
-            else dtype_store_int(as[k], &cell, operands[k].i);
+            if (operands[k].kind == OPERAND_FLOAT)
+                dtype_store(as[k], &cell, operands[k].f);
+            else
+                dtype_store_int(as[k], &cell, operands[k].i);
             convert_row(1, wanted[k], &values[k], 0, as[k], &cell, 0);
             walk_add(&w, &values[k], wanted[k], none, wanted[k]);
             continue;
@@ -148,7 +150,8 @@ static bool keeps_integers(enum unary_op op) {
 }
 
 static bool gives_bool(enum unary_op op) {
-    return op == UNARY_ISNAN || op == UNARY_ISINF || op == UNARY_ISFINITE || op == UNARY_SIGNBIT || op == UNARY_LOGICAL_NOT;
+    return op == UNARY_ISNAN || op == UNARY_ISINF || op == UNARY_ISFINITE || op == UNARY_SIGNBIT ||
+           op == UNARY_LOGICAL_NOT;
 }
 
 bool array_unary(struct array *out, enum unary_op op, const struct array *a, struct array_error *err) {
@@ -158,11 +161,15 @@ bool array_unary(struct array *out, enum unary_op op, const struct array *a, str
     if (op == UNARY_INVERT && in == DTYPE_BOOL) op = UNARY_LOGICAL_NOT;
     if (op == UNARY_INVERT && dtype_is_float(in))
         return array_fail(err, ARRAY_WRONG_USE, "%s: needs an integer array, not %s", name, dtype_name(in));
-    if (op == UNARY_NEGATIVE && in == DTYPE_BOOL) return array_fail(err, ARRAY_WRONG_USE, "%s: not defined for bool", name);
+    if (op == UNARY_NEGATIVE && in == DTYPE_BOOL)
+        return array_fail(err, ARRAY_WRONG_USE, "%s: not defined for bool", name);
     if (op == UNARY_ABS && in == DTYPE_BOOL) return array_copy(out, a, err);
-    if (gives_bool(op)) result = DTYPE_BOOL;
-    else if (op != UNARY_INVERT && !keeps_integers(op)) in = result = dtype_float_of(in);
-    else if (in == DTYPE_BOOL) in = result = DTYPE_INT8;
+    if (gives_bool(op))
+        result = DTYPE_BOOL;
+    else if (op != UNARY_INVERT && !keeps_integers(op))
+        in = result = dtype_float_of(in);
+    else if (in == DTYPE_BOOL)
+        in = result = DTYPE_INT8;
     enum row_type row = row_of(in);
     unary_fn *fn = kernels()->unary[row][op];
     if (!fn) return array_fail(err, ARRAY_WRONG_USE, "%s: not defined for %s", name, dtype_name(a->dtype));
@@ -244,7 +251,8 @@ bool array_binary(struct array *out, enum binary_op op, struct operand a, struct
     if (!common_type(name, a, b, false, &t, err)) return false;
     enum dtype result = t;
     if (t == DTYPE_BOOL) {
-        if (op == BINARY_SUBTRACT) return array_fail(err, ARRAY_WRONG_USE, "subtract: not defined for bool; use logical_xor");
+        if (op == BINARY_SUBTRACT)
+            return array_fail(err, ARRAY_WRONG_USE, "subtract: not defined for bool; use logical_xor");
         op = op_for_bool(op);
         if (op < BINARY_LOGICAL_AND && op != BINARY_DIVIDE) result = t = DTYPE_INT8;
     }
@@ -296,7 +304,8 @@ static void apply_where(const void *context, size_t n, void *dst, const struct w
     kernels()->select[*index](n, dst, condition, w->row[1], w->step[1], w->row[2], w->step[2]);
 }
 
-bool array_where(struct array *out, const struct array *condition, struct operand a, struct operand b, struct array_error *err) {
+bool array_where(struct array *out, const struct array *condition, struct operand a, struct operand b,
+                 struct array_error *err) {
     enum dtype t;
     if (!a.array && !b.array) {
         t = a.kind == OPERAND_FLOAT || b.kind == OPERAND_FLOAT ? DTYPE_FLOAT64
@@ -311,7 +320,8 @@ bool array_where(struct array *out, const struct array *condition, struct operan
     return run(out, "where", t, t, operands, wanted, wanted, 3, apply_where, &index, err);
 }
 
-bool array_clip(struct array *out, const struct array *a, struct operand low, struct operand high, struct array_error *err) {
+bool array_clip(struct array *out, const struct array *a, struct operand low, struct operand high,
+                struct array_error *err) {
     struct array raised = {0};
     if (!array_binary(&raised, BINARY_MAXIMUM, operand_of(a), low, err)) return false;
     bool ok = array_binary(out, BINARY_MINIMUM, operand_of(&raised), high, err);

@@ -9,7 +9,8 @@
 
 #include "array/kernels.h"
 
-// Block sizes of our own product: a panel of A (MC x KC) stays in the second-level cache, one of B (KC x NC) in the third.
+// Block sizes of our own product: a panel of A (MC x KC) stays in the second-level cache, one of B (KC x NC) in the
+// third.
 enum { MC = 120, KC = 256, NC = 512 };
 
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
@@ -22,7 +23,8 @@ enum { MC = 120, KC = 256, NC = 512 };
         const size_t mr = kn->gemm_mr, nr = kn->NR;                                                                    \
         for (size_t i = 0; i < m; i++) {                                                                               \
             T *row = c + i * ldc;                                                                                      \
-            if (beta == 0) memset(row, 0, n * sizeof(T));                                                              \
+            if (beta == 0)                                                                                             \
+                memset(row, 0, n * sizeof(T));                                                                         \
             else if (beta != 1)                                                                                        \
                 for (size_t j = 0; j < n; j++) row[j] *= beta;                                                         \
         }                                                                                                              \
@@ -72,8 +74,8 @@ enum { MC = 120, KC = 256, NC = 512 };
 OWN_GEMM(own_gemm_f32, float, gemm_nr_f32, gemm_f32)
 OWN_GEMM(own_gemm_f64, double, gemm_nr_f64, gemm_f64)
 
-typedef void cblas_sgemm_fn(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
-                            const float *b, int ldb, float beta, float *c, int ldc);
+typedef void cblas_sgemm_fn(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a,
+                            int lda, const float *b, int ldb, float beta, float *c, int ldc);
 typedef void cblas_dgemm_fn(int order, int trans_a, int trans_b, int m, int n, int k, double alpha, const double *a,
                             int lda, const double *b, int ldb, double beta, double *c, int ldc);
 
@@ -149,7 +151,8 @@ static void find_blas(void) {
 }
 
 static bool fits(size_t m, size_t n, size_t k, size_t lda, size_t ldb, size_t ldc) {
-    return m <= INT_MAX && n <= INT_MAX && k <= INT_MAX && lda <= INT_MAX && ldb <= INT_MAX && ldc <= INT_MAX && m && n && k;
+    return m <= INT_MAX && n <= INT_MAX && k <= INT_MAX && lda <= INT_MAX && ldb <= INT_MAX && ldc <= INT_MAX && m &&
+           n && k;
 }
 
 bool gemm_f32(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
@@ -180,7 +183,9 @@ const char *gemm_backend(void) {
 int gemm_threads(int count) {
     find_blas();
     if (!blas.set_threads || !blas.get_threads) return 1;
-    if (count > 0) blas.set_threads(count);
-    else blas.set_threads(blas.default_threads);
+    if (count > 0)
+        blas.set_threads(count);
+    else
+        blas.set_threads(blas.default_threads);
     return blas.get_threads();
 }

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// c[m,n] = alpha * op(a)[m,k] op(b)[k,n] + beta * c, row-major with leading dimensions in elements. trans_a: a is stored
-// [k,m]. With beta 0, c is not read.
+// c[m,n] = alpha * op(a)[m,k] op(b)[k,n] + beta * c, row-major with leading dimensions in elements. trans_a: a is
+// stored [k,m]. With beta 0, c is not read.
 bool gemm_f32(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, float alpha, const float *a, size_t lda,
               const float *b, size_t ldb, float beta, float *c, size_t ldc);
 bool gemm_f64(bool trans_a, bool trans_b, size_t m, size_t n, size_t k, double alpha, const double *a, size_t lda,

@@ -137,7 +137,8 @@ struct kernels {
     const char *name;
     void (*unary[ROW_TYPES][UNARY_COUNT])(size_t n, void *dst, const void *src);
     // Steps are 0 (one value for the whole row) or 1.
-    void (*binary[ROW_TYPES][BINARY_COUNT])(size_t n, void *dst, const void *a, size_t a_step, const void *b, size_t b_step);
+    void (*binary[ROW_TYPES][BINARY_COUNT])(size_t n, void *dst, const void *a, size_t a_step, const void *b,
+                                            size_t b_step);
     void (*compare[ROW_TYPES][COMPARE_COUNT])(size_t n, uint8_t *dst, const void *a, size_t a_step, const void *b,
                                               size_t b_step);
     // *result: one value of the row's type. n >= 1 for max and min; an empty sum is 0, an empty product 1.

@@ -69,8 +69,10 @@ BINARY_BOTH(maximum, x >= y || x != x ? x : y, x >= y || x != x ? x : y)
 BINARY_BOTH(minimum, x <= y || x != x ? x : y, x <= y || x != x ? x : y)
 BINARY_BOTH(fmax, x >= y || y != y ? x : y, x >= y || y != y ? x : y)
 BINARY_BOTH(fmin, x <= y || y != y ? x : y, x <= y || y != y ? x : y)
-BINARY_BOTH(abs_max, fabsf(x) >= fabsf(y) || x != x ? fabsf(x) : fabsf(y), fabs(x) >= fabs(y) || x != x ? fabs(x) : fabs(y))
-BINARY_BOTH(abs_min, fabsf(x) <= fabsf(y) || x != x ? fabsf(x) : fabsf(y), fabs(x) <= fabs(y) || x != x ? fabs(x) : fabs(y))
+BINARY_BOTH(abs_max, fabsf(x) >= fabsf(y) || x != x ? fabsf(x) : fabsf(y),
+            fabs(x) >= fabs(y) || x != x ? fabs(x) : fabs(y))
+BINARY_BOTH(abs_min, fabsf(x) <= fabsf(y) || x != x ? fabsf(x) : fabsf(y),
+            fabs(x) <= fabs(y) || x != x ? fabs(x) : fabs(y))
 BINARY_BOTH(fmod, fmodf(x, y), fmod(x, y))
 BINARY_BOTH(floor_divide, floor_divide_one_f32(x, y), floor_divide_one_f64(x, y))
 BINARY_BOTH(remainder, remainder_one_f32(x, y), remainder_one_f64(x, y))
@@ -113,7 +115,7 @@ static void power_f32(size_t n, void *dst, const void *a, size_t a_step, const v
                 d[start + i] = (float)pow((double)keep_x[i], (double)keep_y[i]);
     }
 }
-BINARY(power_f64, double, y == 2 ? x *x : pow(x, y))
+BINARY(power_f64, double, y == 2 ? x * x : pow(x, y))
 
 // Integers wrap; division by zero gives 0, as NumPy's does.
 #define DIVMOD_INT(T, U, suffix)                                                                                       \

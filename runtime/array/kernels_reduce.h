@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // kernels_reduce.h: part of kernels_body.h: reductions and running reductions.
 //
-// A float reduction runs over blocks of 512 elements; inside a block element i belongs to lane i mod (2 L), L lanes to a
-// 64-byte vector, and lanes are combined by halving; blocks are combined pairwise. The order depends on n alone, and a sum's error
-// grows with 16 + log2(n), as NumPy's pairwise sum does.
+// A float reduction runs over blocks of 512 elements; inside a block element i belongs to lane i mod (2 L), L lanes to
+// a 64-byte vector, and lanes are combined by halving; blocks are combined pairwise. The order depends on n alone, and
+// a sum's error grows with 16 + log2(n), as NumPy's pairwise sum does.
 
 enum { REDUCE_BLOCK = 512, REDUCE_LEVELS = 56 };
 
@@ -80,8 +80,8 @@ typedef int64_t v_i64 __attribute__((vector_size(64), may_alias));
 #define LARGER_V(a, b, V, M) PICK_V(((M)((b) > (a)) | (M)((b) != (b))), a, b, V, M)
 #define SMALLER_V(a, b, V, M) PICK_V(((M)((b) < (a)) | (M)((b) != (b))), a, b, V, M)
 
-#define ABS_V32(x, V, M) ((V)((M)(x) & 0x7fffffff))
-#define ABS_V64(x, V, M) ((V)((M)(x) & 0x7fffffffffffffff))
+#define ABS_V32(x, V, M) ((V)((M)(x)&0x7fffffff))
+#define ABS_V64(x, V, M) ((V)((M)(x)&0x7fffffffffffffff))
 
 REDUCE_FLOAT(r_sum_f32, float, v_f32, v_i32, 0, SAME, SAME_V, PLUS, PLUS_V)
 REDUCE_FLOAT(r_sum_f64, double, v_f64, v_i64, 0, SAME, SAME_V, PLUS, PLUS_V)
@@ -108,12 +108,12 @@ REDUCE_FLOAT(r_sum_square_f64, double, v_f64, v_i64, 0, SQUARE, SQUARE_V, PLUS, 
         *(T *)result = r;                                                                                              \
     }
 #define REDUCE_INTS(T, U, suffix)                                                                                      \
-    REDUCE_INT(r_sum_##suffix, T, U, 0, (U)r + (U)x)                                                                     \
-    REDUCE_INT(r_max_##suffix, T, U, p[0], x > r ? x : r)                                                                \
-    REDUCE_INT(r_min_##suffix, T, U, p[0], x < r ? x : r)                                                                \
-    REDUCE_INT(r_abs_max_##suffix, T, U, 0, ABS_INT(U, x) > (U)r ? ABS_INT(U, x) : (U)r)                                 \
-    REDUCE_INT(r_sum_square_##suffix, T, U, 0, (U)r + (U)x * (U)x)                                                       \
-    static void r_prod_##suffix(size_t n, void *result, const void *src) {                                               \
+    REDUCE_INT(r_sum_##suffix, T, U, 0, (U)r + (U)x)                                                                   \
+    REDUCE_INT(r_max_##suffix, T, U, p[0], x > r ? x : r)                                                              \
+    REDUCE_INT(r_min_##suffix, T, U, p[0], x < r ? x : r)                                                              \
+    REDUCE_INT(r_abs_max_##suffix, T, U, 0, ABS_INT(U, x) > (U)r ? ABS_INT(U, x) : (U)r)                               \
+    REDUCE_INT(r_sum_square_##suffix, T, U, 0, (U)r + (U)x * (U)x)                                                     \
+    static void r_prod_##suffix(size_t n, void *result, const void *src) {                                             \
         const T *p = src;                                                                                              \
         U r = 1;                                                                                                       \
         for (size_t i = 0; i < n; i++) r *= (U)p[i];                                                                   \

@@ -78,7 +78,8 @@ UNARY_BOTH(isfinite, fabsf(x) < INFINITY ? 1 : 0, fabs(x) < (double)INFINITY ? 1
 UNARY_BOTH(signbit, bits_of_f32(x) >> 31, bits_of_f64(x) >> 63)
 UNARY_BOTH(logical_not, x == 0 ? 1 : 0, x == 0 ? 1 : 0)
 
-// sin, cos, tan: arguments beyond the reduction's range are redone with libm, which is rare enough to look for afterwards.
+// sin, cos, tan: arguments beyond the reduction's range are redone with libm, which is rare enough to look for
+// afterwards.
 #define TRIG(op, T, expr, libm)                                                                                        \
     static void op(size_t n, void *dst, const void *src) {                                                             \
         enum { STEP = 256 };                                                                                           \

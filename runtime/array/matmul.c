@@ -38,7 +38,8 @@ static bool prepare(struct array *out, const struct array *a, enum dtype compute
     return true;
 }
 
-static void multiply_integers(size_t m, size_t n, size_t k, const int64_t *a, const int64_t *b, int64_t *c, int64_t *row) {
+static void multiply_integers(size_t m, size_t n, size_t k, const int64_t *a, const int64_t *b, int64_t *c,
+                              int64_t *row) {
     const struct kernels *kn = kernels();
     memset(c, 0, m * n * sizeof *c);
     for (size_t i = 0; i < m; i++)
@@ -48,11 +49,13 @@ static void multiply_integers(size_t m, size_t n, size_t k, const int64_t *a, co
         }
 }
 
-static bool product(struct array *out, const struct array *a, const struct array *b, enum dtype computed, struct array_error *err) {
+static bool product(struct array *out, const struct array *a, const struct array *b, enum dtype computed,
+                    struct array_error *err) {
     struct array x = {0}, y = {0}, wide_x = {0}, wide_y = {0}, scratch = {0};
     bool trans_x = false, trans_y = false, ok = true;
     size_t ld_x = 0, ld_y = 0;
-    const size_t m = (size_t)a->shape[a->ndim - 2], k = (size_t)a->shape[a->ndim - 1], n = (size_t)b->shape[b->ndim - 1];
+    const size_t m = (size_t)a->shape[a->ndim - 2], k = (size_t)a->shape[a->ndim - 1],
+                 n = (size_t)b->shape[b->ndim - 1];
     int64_t shape[ARRAY_MAX_DIMS], batch[ARRAY_MAX_DIMS];
     const int ndim = out->ndim, lead = ndim - 2;
     memcpy(shape, out->shape, sizeof shape);
@@ -98,11 +101,14 @@ static bool product(struct array *out, const struct array *a, const struct array
         }
         for (int64_t i = 0; i < batches && ok; i++) {
             if (computed == DTYPE_FLOAT32)
-                ok = gemm_f32(trans_x, trans_y, rows, n, k, 1, (const float *)px, ld_x, (const float *)py, ld_y, 0, (float *)to, n);
+                ok = gemm_f32(trans_x, trans_y, rows, n, k, 1, (const float *)px, ld_x, (const float *)py, ld_y, 0,
+                              (float *)to, n);
             else if (computed == DTYPE_FLOAT64)
-                ok = gemm_f64(trans_x, trans_y, rows, n, k, 1, (const double *)px, ld_x, (const double *)py, ld_y, 0, (double *)to, n);
+                ok = gemm_f64(trans_x, trans_y, rows, n, k, 1, (const double *)px, ld_x, (const double *)py, ld_y, 0,
+                              (double *)to, n);
             else
-                multiply_integers(m, n, k, (const int64_t *)px, (const int64_t *)py, (int64_t *)to, (int64_t *)array_data(&scratch));
+                multiply_integers(m, n, k, (const int64_t *)px, (const int64_t *)py, (int64_t *)to,
+                                  (int64_t *)array_data(&scratch));
             if (!ok) array_fail(err, ARRAY_NO_MEMORY, "matmul: out of memory");
             to += m * n * dtype_size(computed);
             for (int axis = lead - 1; axis >= 0; axis--) {
@@ -135,8 +141,8 @@ bool array_matmul(struct array *out, const struct array *a, const struct array *
     int64_t shape[ARRAY_MAX_DIMS];
     int ndim = x.ndim > y.ndim ? x.ndim : y.ndim;
     if (ok && x.shape[x.ndim - 1] != y.shape[y.ndim - 2])
-        ok = array_fail(err, ARRAY_WRONG_USE, "matmul: shapes %s and %s: contraction lengths %lld and %lld differ", sa, sb,
-                        (long long)x.shape[x.ndim - 1], (long long)y.shape[y.ndim - 2]);
+        ok = array_fail(err, ARRAY_WRONG_USE, "matmul: shapes %s and %s: contraction lengths %lld and %lld differ", sa,
+                        sb, (long long)x.shape[x.ndim - 1], (long long)y.shape[y.ndim - 2]);
     for (int i = 0; ok && i < ndim - 2; i++) {
         int jx = i - (ndim - x.ndim), jy = i - (ndim - y.ndim);
         int64_t lx = jx < 0 ? 1 : x.shape[jx], ly = jy < 0 ? 1 : y.shape[jy];
@@ -145,11 +151,14 @@ bool array_matmul(struct array *out, const struct array *a, const struct array *
             ok = array_fail(err, ARRAY_WRONG_USE, "matmul: shapes %s and %s: batch axes do not broadcast", sa, sb);
     }
     const enum dtype result = dtype_promote(a->dtype, b->dtype);
-    const enum dtype computed = result == DTYPE_FLOAT64 ? DTYPE_FLOAT64 : dtype_is_float(result) ? DTYPE_FLOAT32 : DTYPE_INT64;
+    const enum dtype computed = result == DTYPE_FLOAT64  ? DTYPE_FLOAT64
+                                : dtype_is_float(result) ? DTYPE_FLOAT32
+                                                         : DTYPE_INT64;
     if (ok) {
         shape[ndim - 2] = x.shape[x.ndim - 2];
         shape[ndim - 1] = y.shape[y.ndim - 1];
-        ok = array_create(&raw, a->storage->account, computed, ndim, shape, err) && product(&raw, &x, &y, computed, err);
+        ok =
+            array_create(&raw, a->storage->account, computed, ndim, shape, err) && product(&raw, &x, &y, computed, err);
     }
     array_close(&x);
     array_close(&y);
@@ -163,8 +172,10 @@ bool array_matmul(struct array *out, const struct array *a, const struct array *
         array_close(&raw);
         raw = cut;
     }
-    if (ok && raw.dtype != result) ok = array_cast(out, &raw, result, err);
-    else if (ok) array_share(out, &raw);
+    if (ok && raw.dtype != result)
+        ok = array_cast(out, &raw, result, err);
+    else if (ok)
+        array_share(out, &raw);
     array_close(&raw);
     return ok;
 }

@@ -56,7 +56,8 @@ static bool take_length(struct cursor *c, int64_t *value) {
     const char *start = c->at;
     *value = 0;
     while (c->at < c->end && *c->at >= '0' && *c->at <= '9') {
-        if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, *c->at - '0', value)) return false;
+        if (__builtin_mul_overflow(*value, 10, value) || __builtin_add_overflow(*value, *c->at - '0', value))
+            return false;
         c->at++;
     }
     if (c->at == start) return false;
@@ -67,7 +68,8 @@ static bool take_length(struct cursor *c, int64_t *value) {
 static bool take_shape(struct cursor *c, struct header *h, struct array_error *err) {
     if (!take(c, '(')) return array_fail(err, ARRAY_BAD_DATA, "npy: shape is not a tuple");
     while (!take(c, ')')) {
-        if (h->ndim == ARRAY_MAX_DIMS) return array_fail(err, ARRAY_BAD_DATA, "npy: more than %d dimensions", ARRAY_MAX_DIMS);
+        if (h->ndim == ARRAY_MAX_DIMS)
+            return array_fail(err, ARRAY_BAD_DATA, "npy: more than %d dimensions", ARRAY_MAX_DIMS);
         if (!take_length(c, &h->shape[h->ndim++])) return array_fail(err, ARRAY_BAD_DATA, "npy: malformed shape");
         if (take(c, ',')) continue;
         if (!take(c, ')')) return array_fail(err, ARRAY_BAD_DATA, "npy: malformed shape");
@@ -81,15 +83,19 @@ static bool parse_dict(struct cursor *c, struct header *h, struct array_error *e
     char key[32];
     if (!take(c, '{')) return array_fail(err, ARRAY_BAD_DATA, "npy: header is not a dictionary");
     while (!take(c, '}')) {
-        if (!take_string(c, key, sizeof key) || !take(c, ':')) return array_fail(err, ARRAY_BAD_DATA, "npy: malformed header");
+        if (!take_string(c, key, sizeof key) || !take(c, ':'))
+            return array_fail(err, ARRAY_BAD_DATA, "npy: malformed header");
         if (strcmp(key, "descr") == 0) {
             skip_space(c);
-            if (c->at < c->end && *c->at == '[') return array_fail(err, ARRAY_BAD_DATA, "npy: record arrays are not supported");
-            if (!take_string(c, h->descr, sizeof h->descr)) return array_fail(err, ARRAY_BAD_DATA, "npy: malformed descr");
+            if (c->at < c->end && *c->at == '[')
+                return array_fail(err, ARRAY_BAD_DATA, "npy: record arrays are not supported");
+            if (!take_string(c, h->descr, sizeof h->descr))
+                return array_fail(err, ARRAY_BAD_DATA, "npy: malformed descr");
             h->has_descr = true;
         } else if (strcmp(key, "fortran_order") == 0) {
             h->fortran = take_word(c, "True");
-            if (!h->fortran && !take_word(c, "False")) return array_fail(err, ARRAY_BAD_DATA, "npy: malformed fortran_order");
+            if (!h->fortran && !take_word(c, "False"))
+                return array_fail(err, ARRAY_BAD_DATA, "npy: malformed fortran_order");
             h->has_order = true;
         } else if (strcmp(key, "shape") == 0 && !h->has_shape) {
             if (!take_shape(c, h, err)) return false;
@@ -116,9 +122,9 @@ static bool parse_descr(const char *descr, enum dtype hint, struct element *e, s
     static const struct {
         const char *code;
         enum dtype type;
-    } known[] = {{"f8", DTYPE_FLOAT64}, {"f4", DTYPE_FLOAT32}, {"f2", DTYPE_FLOAT16}, {"i1", DTYPE_INT8},
-                 {"i2", DTYPE_INT16},   {"i4", DTYPE_INT32},   {"i8", DTYPE_INT64},   {"u1", DTYPE_UINT8},
-                 {"u2", DTYPE_UINT16},  {"u4", DTYPE_UINT32},  {"u8", DTYPE_INT64},   {"b1", DTYPE_BOOL},
+    } known[] = {{"f8", DTYPE_FLOAT64},  {"f4", DTYPE_FLOAT32}, {"f2", DTYPE_FLOAT16}, {"i1", DTYPE_INT8},
+                 {"i2", DTYPE_INT16},    {"i4", DTYPE_INT32},   {"i8", DTYPE_INT64},   {"u1", DTYPE_UINT8},
+                 {"u2", DTYPE_UINT16},   {"u4", DTYPE_UINT32},  {"u8", DTYPE_INT64},   {"b1", DTYPE_BOOL},
                  {"V2", DTYPE_BFLOAT16}, {"V1", DTYPE_COUNT}};
     const char *code = descr;
     *e = (struct element){0};
@@ -132,9 +138,11 @@ static bool parse_descr(const char *descr, enum dtype hint, struct element *e, s
     e->swap = *descr == '>' && e->size > 1;
     e->is_uint64 = strcmp(code, "u8") == 0;
     e->is_bits = *code == 'V';
-    if (hint != DTYPE_COUNT && dtype_size(hint) == e->size && (e->is_bits || *code == 'u') && !e->is_uint64) e->type = hint;
+    if (hint != DTYPE_COUNT && dtype_size(hint) == e->size && (e->is_bits || *code == 'u') && !e->is_uint64)
+        e->type = hint;
     if (e->type == DTYPE_COUNT)
-        return array_fail(err, ARRAY_BAD_DATA, "npy: element type '%s' does not say which float8 it is; name the dtype", descr);
+        return array_fail(err, ARRAY_BAD_DATA, "npy: element type '%s' does not say which float8 it is; name the dtype",
+                          descr);
     return true;
 }
 
@@ -158,12 +166,14 @@ static bool check_values(const struct array *a, const struct element *e, struct 
     return true;
 }
 
-bool npy_read(struct array *out, struct account *account, const void *bytes, size_t length, enum dtype hint, struct array_error *err) {
+bool npy_read(struct array *out, struct account *account, const void *bytes, size_t length, enum dtype hint,
+              struct array_error *err) {
     const unsigned char *p = bytes;
     struct header h = {0};
     struct element e;
     if (length < 10 || memcmp(p, "\x93NUMPY", 6) != 0) return array_fail(err, ARRAY_BAD_DATA, "npy: not a .npy file");
-    if (p[6] < 1 || p[6] > 3) return array_fail(err, ARRAY_BAD_DATA, "npy: format version %d.%d is not supported", p[6], p[7]);
+    if (p[6] < 1 || p[6] > 3)
+        return array_fail(err, ARRAY_BAD_DATA, "npy: format version %d.%d is not supported", p[6], p[7]);
     size_t start = p[6] == 1 ? 10 : 12, header;
     if (length < start) return array_fail(err, ARRAY_BAD_DATA, "npy: truncated header");
     header = p[8] | (size_t)p[9] << 8;
@@ -183,8 +193,9 @@ bool npy_read(struct array *out, struct account *account, const void *bytes, siz
     for (int i = 0; i < h.ndim; i++)
         if (h.shape[i] == 0) count = 0;
     if ((uint64_t)count > length / e.size)
-        return array_fail(err, ARRAY_BAD_DATA, "npy: truncated: %zu bytes of data for %" PRId64 " elements of %zu bytes", length,
-                          count, e.size);
+        return array_fail(err, ARRAY_BAD_DATA,
+                          "npy: truncated: %zu bytes of data for %" PRId64 " elements of %zu bytes", length, count,
+                          e.size);
     struct array stored = {0};
     if (!array_create(&stored, account, e.type, h.ndim, h.fortran ? reversed : h.shape, err)) return false;
     if (count) memcpy(array_data(&stored), p, (size_t)count * e.size);
@@ -208,7 +219,8 @@ size_t npy_header(char *buffer, const struct array *a) {
     p += sprintf(p, "(");
     for (int i = 0; i < a->ndim; i++) p += sprintf(p, i ? ", %" PRId64 : "%" PRId64, a->shape[i]);
     sprintf(p, a->ndim == 1 ? ",)" : ")");
-    int n = snprintf(buffer + 10, NPY_HEADER_MAX - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr[a->dtype], shape);
+    int n = snprintf(buffer + 10, NPY_HEADER_MAX - 10, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
+                     descr[a->dtype], shape);
     size_t total = ((size_t)n + 10 + 1 + 63) / 64 * 64;
     memcpy(buffer, "\x93NUMPY\x01\x00", 8);
     buffer[8] = (char)((total - 10) & 0xff);

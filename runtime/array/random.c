@@ -6,8 +6,9 @@
 
 #include "array/convert.h"
 
-static const char *const names[] = {"normal",       "uniform", "all_equal", "large",   "tiny",    "signed_zeros", "outlier", "integers",
-                                    "cancellation", "nan_row", "inf_row",   "hot_row", "hot_column", "extremes"};
+static const char *const names[] = {"normal",       "uniform", "all_equal",  "large",        "tiny",
+                                    "signed_zeros", "outlier", "integers",   "cancellation", "nan_row",
+                                    "inf_row",      "hot_row", "hot_column", "extremes"};
 _Static_assert(sizeof names / sizeof *names == RANDOM_COUNT, "a name for every distribution");
 
 enum random_dist random_parse(const char *name) {
@@ -62,7 +63,9 @@ static void normals(size_t n, double *u, double *v) {
     k->binary[ROW_F64][BINARY_MULTIPLY](n, u, u, 1, v, 1);
 }
 
-static double clamp_to(const struct dtype_info *info, double x) { return x > info->max ? info->max : x < info->min ? info->min : x; }
+static double clamp_to(const struct dtype_info *info, double x) {
+    return x > info->max ? info->max : x < info->min ? info->min : x;
+}
 
 static double extreme(const struct dtype_info *info, double u) {
     int pick = (int)(u * 12);
@@ -71,13 +74,15 @@ static double extreme(const struct dtype_info *info, double u) {
         const double values[6] = {info->max, info->min, 0, 1, info->is_signed ? -1 : 2, info->max - 1};
         return values[pick / 2];
     }
-    const double values[6] = {info->max, ldexp(1, info->min_exponent), ldexp(1, info->min_exponent - info->mantissa_bits), 0, 1,
-                              info->max / 2};
+    const double values[6] = {
+        info->max,    ldexp(1, info->min_exponent), ldexp(1, info->min_exponent - info->mantissa_bits), 0, 1,
+        info->max / 2};
     return sign * values[pick / 2];
 }
 
 // What an element is, from its uniforms and (for most) a normal deviate z.
-static double element(const struct random_request *r, const struct dtype_info *info, double u, double v, double z, double peak) {
+static double element(const struct random_request *r, const struct dtype_info *info, double u, double v, double z,
+                      double peak) {
     double sign = v > 0.5 ? 1 : -1;
     switch (r->dist) {
     case RANDOM_UNIFORM: return r->low + u * (r->high - r->low);
@@ -87,7 +92,8 @@ static double element(const struct random_request *r, const struct dtype_info *i
     case RANDOM_EXTREMES: return extreme(info, u);
     case RANDOM_TINY: {
         double span = info->mantissa_bits + 1;
-        return sign * ldexp(1 + (u * span - floor(u * span)), info->min_exponent - info->mantissa_bits + (int)(u * span));
+        return sign *
+               ldexp(1 + (u * span - floor(u * span)), info->min_exponent - info->mantissa_bits + (int)(u * span));
     }
     case RANDOM_ALL_EQUAL: return peak;
     default: return r->mean + r->scale * z;
@@ -111,7 +117,8 @@ static int64_t single_out(const struct random_request *r, int64_t size, int64_t 
     }
 }
 
-static double adjust(const struct random_request *r, const struct dtype_info *info, double x, int64_t i, int64_t columns, int64_t special) {
+static double adjust(const struct random_request *r, const struct dtype_info *info, double x, int64_t i,
+                     int64_t columns, int64_t special) {
     switch (r->dist) {
     case RANDOM_OUTLIER: return i == special ? clamp_to(info, 1e4) : x;
     case RANDOM_NAN_ROW: return i / columns == special ? NAN : x;

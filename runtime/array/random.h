@@ -28,7 +28,7 @@ struct random_request {
     enum random_dist dist;
     uint64_t seed;
     double scale, mean;
-    double low, high;  // for uniform and integers
+    double low, high; // for uniform and integers
     bool scale_given, range_given;
 };
 

@@ -106,7 +106,8 @@ static void reduce_one(const struct job *j, const unsigned char *at, void *resul
             row = spread;
         }
         k->reduce[j->row][j->op](w.count, &part, row);
-        for (unsigned m = block++; m & 1; m >>= 1) k->binary[j->row][joining[j->op]](1, &part, &stack[--top], 1, &part, 1);
+        for (unsigned m = block++; m & 1; m >>= 1)
+            k->binary[j->row][joining[j->op]](1, &part, &stack[--top], 1, &part, 1);
         stack[top++] = part;
     }
     uint64_t all = stack[--top];
@@ -129,12 +130,14 @@ static void reduce_along_memory(const struct job *j) {
 // acc = row, or acc joined with row.
 static void join(const struct job *j, bool first, size_t n, void *acc, const void *row) {
     const struct kernels *k = kernels();
-    if (first) k->unary[j->row][UNARY_COPY](n, acc, row);
-    else k->binary[j->row][joining[j->op]](n, acc, acc, 1, row, 1);
+    if (first)
+        k->unary[j->row][UNARY_COPY](n, acc, row);
+    else
+        k->binary[j->row][joining[j->op]](n, acc, acc, 1, row, 1);
 }
 
-// The last kept axis runs along memory: whole rows are joined, 64 rows to a group and 64 groups to a section, so that the
-// error of a sum grows with 128 + rows / 4096.
+// The last kept axis runs along memory: whole rows are joined, 64 rows to a group and 64 groups to a section, so that
+// the error of a sum grows with 128 + rows / 4096.
 static void reduce_across_memory(const struct job *j) {
     enum { GROUP = 64 };
     const struct kernels *k = kernels();
@@ -179,8 +182,10 @@ static void reduce_across_memory(const struct job *j) {
 static void result_shape(const struct array *a, unsigned axes, bool keepdims, int *ndim, int64_t *shape) {
     *ndim = 0;
     for (int i = 0; i < a->ndim; i++) {
-        if (!(axes & 1u << i)) shape[(*ndim)++] = a->shape[i];
-        else if (keepdims) shape[(*ndim)++] = 1;
+        if (!(axes & 1u << i))
+            shape[(*ndim)++] = a->shape[i];
+        else if (keepdims)
+            shape[(*ndim)++] = 1;
     }
 }
 
@@ -202,8 +207,10 @@ static bool reduce_raw(struct array *out, const char *name, enum reduce_op op, c
     if (out->size == 0) return true;
     j.out = array_data(out);
     int last = j.kept.ndim - 1;
-    if (last >= 0 && j.kept.shape[last] >= 8 && smallest_stride(&j.kept) < smallest_stride(&j.gone)) reduce_across_memory(&j);
-    else reduce_along_memory(&j);
+    if (last >= 0 && j.kept.shape[last] >= 8 && smallest_stride(&j.kept) < smallest_stride(&j.gone))
+        reduce_across_memory(&j);
+    else
+        reduce_along_memory(&j);
     return true;
 }
 
@@ -214,7 +221,8 @@ static enum row_type row_for_sum(enum dtype t) {
 // Turn `raw` (closed on return) into `out` of type t.
 static bool finish(struct array *out, struct array *raw, enum dtype t, struct array_error *err) {
     bool ok = true;
-    if (raw->dtype == t) *out = *raw;
+    if (raw->dtype == t)
+        *out = *raw;
     else {
         ok = array_cast(out, raw, t, err);
         array_close(raw);
@@ -243,7 +251,8 @@ bool array_variance(struct array *out, const struct array *a, unsigned axes, boo
     enum dtype result = dtype_is_float(a->dtype) ? a->dtype : DTYPE_FLOAT64;
     enum row_type row = result == DTYPE_FLOAT64 ? ROW_F64 : ROW_F32;
     struct array mean = {0}, gap = {0}, sum = {0}, value = {0}, rooted = {0};
-    bool ok = mean_raw(&mean, a, row, axes, true, err) && array_binary(&gap, BINARY_SUBTRACT, operand_of(a), operand_of(&mean), err);
+    bool ok = mean_raw(&mean, a, row, axes, true, err) &&
+              array_binary(&gap, BINARY_SUBTRACT, operand_of(a), operand_of(&mean), err);
     array_close(&mean);
     ok = ok && reduce_raw(&sum, "var", REDUCE_SUM_SQUARE, &gap, row, axes, keepdims, err);
     array_close(&gap);
@@ -277,11 +286,13 @@ bool array_reduce(struct array *out, enum array_reduction op, const struct array
         enum reduce_op r = op == ARRAY_MAX ? REDUCE_MAX : op == ARRAY_MIN ? REDUCE_MIN : REDUCE_ABS_MAX;
         enum row_type row = row_for_sum(a->dtype);
         if (row == ROW_I64 && a->dtype != DTYPE_INT64 && a->dtype != DTYPE_UINT32) row = ROW_I32;
-        return reduce_raw(&raw, reduction_names[op], r, a, row, axes, keepdims, err) && finish(out, &raw, a->dtype, err);
+        return reduce_raw(&raw, reduction_names[op], r, a, row, axes, keepdims, err) &&
+               finish(out, &raw, a->dtype, err);
     }
     case ARRAY_MEAN: {
         enum dtype t = is_float ? a->dtype : DTYPE_FLOAT64;
-        return mean_raw(&raw, a, t == DTYPE_FLOAT64 ? ROW_F64 : ROW_F32, axes, keepdims, err) && finish(out, &raw, t, err);
+        return mean_raw(&raw, a, t == DTYPE_FLOAT64 ? ROW_F64 : ROW_F32, axes, keepdims, err) &&
+               finish(out, &raw, t, err);
     }
     case ARRAY_VAR:
     case ARRAY_STD: return array_variance(out, a, axes, keepdims, 0, op == ARRAY_STD, err);
@@ -290,12 +301,15 @@ bool array_reduce(struct array *out, enum array_reduction op, const struct array
     case ARRAY_COUNT_NONZERO: {
         if (!array_compare(&truth, COMPARE_NOT_EQUAL, operand_of(a), operand_int(0), err)) return false;
         bool ok;
-        if (op == ARRAY_COUNT_NONZERO) ok = reduce_raw(out, "count_nonzero", REDUCE_SUM, &truth, ROW_I64, axes, keepdims, err);
+        if (op == ARRAY_COUNT_NONZERO)
+            ok = reduce_raw(out, "count_nonzero", REDUCE_SUM, &truth, ROW_I64, axes, keepdims, err);
         else if (count_of(a, axes) == 0)
-            ok = reduce_raw(&raw, "all", op == ARRAY_ALL ? REDUCE_PROD : REDUCE_SUM, &truth, ROW_I32, axes, keepdims, err) &&
+            ok = reduce_raw(&raw, "all", op == ARRAY_ALL ? REDUCE_PROD : REDUCE_SUM, &truth, ROW_I32, axes, keepdims,
+                            err) &&
                  finish(out, &raw, DTYPE_BOOL, err);
         else
-            ok = reduce_raw(&raw, "any", op == ARRAY_ALL ? REDUCE_MIN : REDUCE_MAX, &truth, ROW_I32, axes, keepdims, err) &&
+            ok = reduce_raw(&raw, "any", op == ARRAY_ALL ? REDUCE_MIN : REDUCE_MAX, &truth, ROW_I32, axes, keepdims,
+                            err) &&
                  finish(out, &raw, DTYPE_BOOL, err);
         array_close(&truth);
         return ok;
@@ -348,9 +362,11 @@ bool array_arg_reduce(struct array *out, bool maximum, const struct array *a, in
         axis = 0;
     }
     ok = ok && axis_last(&turned, name, &line, flat ? 0 : axis, err);
-    if (ok && turned.shape[turned.ndim - 1] == 0 )
-        ok = array_fail(err, ARRAY_WRONG_USE, "%s: no elements in shape %s", name, array_format_shape(text, a->ndim, a->shape));
-    ok = ok && (turned.dtype == row_dtype[row] ? array_contiguous(&rows, &turned, err) : array_cast(&rows, &turned, row_dtype[row], err));
+    if (ok && turned.shape[turned.ndim - 1] == 0)
+        ok = array_fail(err, ARRAY_WRONG_USE, "%s: no elements in shape %s", name,
+                        array_format_shape(text, a->ndim, a->shape));
+    ok = ok && (turned.dtype == row_dtype[row] ? array_contiguous(&rows, &turned, err)
+                                               : array_cast(&rows, &turned, row_dtype[row], err));
     if (ok) {
         int64_t shape[ARRAY_MAX_DIMS];
         int ndim = 0;
@@ -367,9 +383,12 @@ bool array_arg_reduce(struct array *out, bool maximum, const struct array *a, in
         int64_t *to = (int64_t *)array_data(out);
         const unsigned char *from = array_data(&rows);
         for (int64_t i = 0; i < out->size; i++, from += n * dtype_size(rows.dtype)) {
-            if (row == ROW_F32) to[i] = arg_f32(kernels(), row, maximum, n, (const float *)from);
-            else if (row == ROW_F64) to[i] = arg_f64(kernels(), row, maximum, n, (const double *)from);
-            else to[i] = arg_i64(kernels(), row, maximum, n, (const int64_t *)from);
+            if (row == ROW_F32)
+                to[i] = arg_f32(kernels(), row, maximum, n, (const float *)from);
+            else if (row == ROW_F64)
+                to[i] = arg_f64(kernels(), row, maximum, n, (const double *)from);
+            else
+                to[i] = arg_i64(kernels(), row, maximum, n, (const int64_t *)from);
         }
     }
     array_close(&line);

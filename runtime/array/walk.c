@@ -84,7 +84,8 @@ static void fetch(struct walk *w, int k, int64_t rows) {
                     (ptrdiff_t)dtype_size(in->type));
         w->row[k] = w->buffer[k];
     } else if (w->axis == w->ndim - 1) {
-        convert_row(w->count, in->want, w->buffer[k], (ptrdiff_t)dtype_size(in->want), in->type, at, in->strides[w->axis]);
+        convert_row(w->count, in->want, w->buffer[k], (ptrdiff_t)dtype_size(in->want), in->type, at,
+                    in->strides[w->axis]);
         w->row[k] = w->buffer[k];
     } else {
         int64_t shape[ARRAY_MAX_DIMS], dense[ARRAY_MAX_DIMS];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// sources: runtime/array/npy.c runtime/array/array.c runtime/array/convert.c runtime/array/dtype.c runtime/array/kernels_base.c
-// npy_fuzz.c: libFuzzer target. Whatever the reader accepts is written again and must read back as the same array; what it
-// refuses must carry one line that says why; no byte may stay charged to the account.
+// sources: runtime/array/npy.c runtime/array/array.c runtime/array/convert.c runtime/array/dtype.c
+// runtime/array/kernels_base.c npy_fuzz.c: libFuzzer target. Whatever the reader accepts is written again and must read
+// back as the same array; what it refuses must carry one line that says why; no byte may stay charged to the account.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,8 @@ static void one(const uint8_t *data, size_t size, enum dtype hint) {
     struct array_error err = {0};
     struct array a = {0}, b = {0};
     if (!npy_read(&a, &account, data, size, hint, &err)) {
-        check(err.status != ARRAY_OK && err.message[0] && !strchr(err.message, '\n'), "refused without a line that says why");
+        check(err.status != ARRAY_OK && err.message[0] && !strchr(err.message, '\n'),
+              "refused without a line that says why");
         check(account.used == 0, "bytes stay charged after a refusal");
         return;
     }
