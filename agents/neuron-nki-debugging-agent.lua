@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: MIT
+-- The debugging agent: look, repair, look again, within ten iterations. Every step of the skill sees one text and gives at
+-- most one edit; this file owns the loop: the budget, the file on disk, what was tried, and the report.
+
+local kernelargs <const> = require "kernelargs"
+
+-- Lines that differ between two texts, as a small diff.
+local function changes(before, after)
+  local a <const>, b <const> = {}, {}
+  for line in (before .. "\n"):gmatch("([^\n]*)\n") do a[#a + 1] = line end
+  for line in (after .. "\n"):gmatch("([^\n]*)\n") do b[#b + 1] = line end
+  local head = 0
+  while head < #a and head < #b and a[head + 1] == b[head + 1] do head = head + 1 end
+  local tail = 0
+  while tail < #a - head and tail < #b - head and a[#a - tail] == b[#b - tail] do tail = tail + 1 end
+  local out <const> = {}
+  for i = head + 1, #a - tail do out[#out + 1] = "- " .. a[i] end
+  for i = head + 1, #b - tail do out[#out + 1] = "+ " .. b[i] end
+  return out, head + 1
+end
+
+local function describe(item)
+  local d <const> = item.diagnostic
+  if d then return ("line %s: %s [%s]"):format(tostring(d.line), d.message, d.code) end
+  return item.pattern or item.message or "the output is wrong"
+end
+
+local function report(state, outcome)
+  local lines <const> = {}
+  local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
+  local words <const> = { done = "RESOLVED", failed = "FAILED", blocked = "BLOCKED" }
+  say("%s  %s%s", words[outcome.status] or outcome.status:upper(), state.shown, outcome.message and outcome.status ~= "done" and ": " .. outcome.message or "")
+  for i, item in ipairs(state.iterations) do
+    say("iteration %d  %s", i, describe(item))
+    if item.fix then say("  fix: %s", item.fix) end
+    for j, line in ipairs(item.diff or {}) do
+      if j > 12 then
+        say("    ...")
+        break
+      end
+      say("    %s", line)
+    end
+    say("  result: %s", item.result)
+  end
+  for _, case in ipairs(state.proved or {}) do
+    say("%s  %s: algorithm max rel error %.2g, rounding %.2g of its bound, %d input sets", case.ok and "proved" or case.verdict, case.case, case.algorithm.max_rel,
+      case.rounding.ratio, #case.runs)
+  end
+  if #state.iterations > 0 then say("the original is kept: nkiln restore %s", state.run) end
+  say("simulated on the NKI machine; no device was used")
+  return table.concat(lines, "\n")
+end
+
+return agent {
+  name = "neuron-nki-debugging-agent",
+  alias = "debug",
+  description = "Debug an NKI kernel: check it for every case, apply one tried repair at a time, and prove the result against a reference, within ten "
+    .. "iterations. Use it when a kernel does not build or gives wrong numbers. The file is edited in place; its original is kept and one command restores it.",
+  params = {
+    path("kernel", "the kernel file; it is edited in place", { metavar = "KERNEL.py", output = true }),
+    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\""), { short = "c", min = 1 }),
+    text("reference", "judge the outputs against this function", { optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
+    path("out", "write the repaired kernel here instead", { optional = true, output = true, metavar = "FILE.py" }),
+    text("entry", "the kernel's function, where the file has more than one", { optional = true }),
+    choice("target", kernelargs.targets, "trn2", "the chip"),
+    choice("nki_version", kernelargs.versions, "0.6", "the NKI version whose rules hold"),
+  },
+  permits = { read = { "." }, write = { ".nkiln" } },
+  skills = { "neuron-nki-debugging" },
+  budget = { iterations = 10, seconds = 1800 },
+  steps = {
+    {
+      name = "begin",
+      run = function(ctx, state, args)
+        local kept <const>, err <const> = ctx.snapshots:keep(ctx.fs.absolute(args.kernel))
+        if not kept then error(err, 0) end
+        if kept.absent then error({ code = "not-found", message = "the kernel cannot be read: no such file", where = args.kernel }, 0) end
+        state.shown, state.file, state.text = args.out or args.kernel, ctx.fs.absolute(args.out or args.kernel), kept.bytes
+        state.iterations, state.seen, state.run = {}, { [kept.sha256] = true }, ctx.run_id
+        state.hash = kept.sha256
+        return "examine"
+      end,
+    },
+    {
+      name = "examine",
+      run = function(ctx, state, args)
+        local step <const>, err <const> = ctx.skill("neuron-nki-debugging", {
+          kernel = args.kernel, case = args.case, reference = args.reference, entry = args.entry, target = args.target, nki_version = args.nki_version,
+          source = state.text, seen = state.seen,
+        })
+        if not step then error(err, 0) end
+        if step.status == "clean" then
+          state.proved = step.verification and step.verification.cases or nil
+          return "done", step.verification and "it checks and is proved" or "it checks; no reference was given"
+        end
+        state.step = step
+        if step.status == "stuck" then
+          state.iterations[#state.iterations + 1] = { diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or "") }
+          return "blocked", describe(step)
+        end
+        return "repair"
+      end,
+    },
+    {
+      name = "repair",
+      spend = { iterations = 1 },
+      run = function(ctx, state)
+        local step <const> = state.step
+        local diff <const> = changes(state.text, step.text)
+        local written <const>, err <const> = ctx.snapshots:write(state.file, step.text)
+        if not written then error(err, 0) end
+        if written.changed_outside then
+          return "blocked", "the file was changed by somebody else meanwhile; their text is kept"
+        end
+        local after <const> = step.after or {}
+        state.iterations[#state.iterations + 1] = {
+          diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, fix = step.fix and step.fix.title, diff = diff,
+          result = after.ok and "it builds" or after.error and ("now %s at line %s"):format(after.error.code, tostring(after.error.line)) or "applied",
+        }
+        state.text, state.hash, state.step = step.text, step.hash, nil
+        state.seen[step.hash] = true
+        return "examine", step.fix and step.fix.title
+      end,
+    },
+  },
+  finish = function(_, state, outcome)
+    if not state.iterations then return nil end
+    local n <const> = #state.iterations
+    return {
+      text = report(state, outcome), iterations = state.iterations, iterations_text = n == 1 and "1 iteration" or n .. " iterations", cases = state.proved,
+      file = state.shown, restore = "nkiln restore " .. state.run,
+    }
+  end,
+}
