@@ -108,6 +108,10 @@ int jail_try(const char *read_root, const char *write_root, const char *outside)
     say("kill-everyone", kill(-1, 0));
     say("kill-self", kill(getpid(), 0));
     say("tgkill-parent", syscall(SYS_tgkill, getppid(), getppid(), 0));
+    say("tkill-parent", syscall(SYS_tkill, getppid(), 0));
+    siginfo_t info = {.si_code = SI_QUEUE};
+    say("queue-signal-to-parent", syscall(SYS_rt_sigqueueinfo, getppid(), SIGCONT, &info));
+    say("pidfd-signal", syscall(424, held, SIGCONT, NULL, 0));
     say("pidfd-open", syscall(434, getppid(), 0));
     say("ptrace", ptrace(PTRACE_ATTACH, getppid(), NULL, NULL));
     say("read-memory", syscall(SYS_process_vm_readv, getppid(), NULL, 0, NULL, 0, 0));

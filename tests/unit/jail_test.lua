@@ -26,7 +26,8 @@ local by_landlock <const> = {
 }
 local by_seccomp <const> = {
   "chmod", "chmod-inside", "fchmod", "chown", "utimes", "setxattr", "fork", "vfork", "clone3", "clone-new-user", "execve", "execveat",
-  "kill-parent", "kill-everyone", "tgkill-parent", "pidfd-open", "ptrace", "read-memory", "limit-of-parent", "nice-of-parent", "socket-inet",
+  "kill-parent", "kill-everyone", "tgkill-parent", "tkill-parent",
+  "queue-signal-to-parent", "pidfd-signal", "pidfd-open", "ptrace", "read-memory", "limit-of-parent", "nice-of-parent", "socket-inet",
   "socket-inet6", "socket-netlink", "socket-unix", "socket-vsock", "connect", "bind", "sendto", "unshare", "setns", "mount", "chroot",
   "io-uring", "bpf", "keyctl", "perf", "userfaultfd", "handle", "reboot",
 }

@@ -4,6 +4,9 @@ local t <const> = require "tests.lib"
 local task <const> = require "rt.task"
 local proc <const> = require "rt.proc"
 
+-- Programs to look for afterwards carry a number that only this process uses.
+local function sleeper(n) return ("sleep 1234.%d%d"):format(proc.pid(), n) end
+
 local function run(options)
   if type(options) == "string" then options = { argv = { "sh", "-c", options } } end
   return task.run(function() return proc.run(options) end)
@@ -83,7 +86,7 @@ t.test("streamed output arrives in pieces, in order, and may be slow to take", f
 end)
 
 t.test("a deadline ends the whole group, also one that ignores TERM", function()
-  local marker <const> = "sleep 1234.5"
+  local marker <const> = sleeper(5)
   local r, err = run { argv = { "sh", "-c", marker .. " & " .. marker }, deadline = 0.1 }
   t.eq({ r, err.code, err.signal }, { nil, "timeout", 15 })
   r, err = run { argv = { "sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.05; done" }, deadline = 0.1, grace = 0.1 }
@@ -92,7 +95,7 @@ t.test("a deadline ends the whole group, also one that ignores TERM", function()
 end)
 
 t.test("what a program leaves running in its group is killed, and does not hold the pipes", function()
-  local marker <const> = "sleep 1234.6"
+  local marker <const> = sleeper(6)
   local r <const> = run("echo out; " .. marker .. " & exit 3")
   t.eq({ r.status, r.stdout }, { 3, "out\n" })
   t.eq(running(marker), 0)
@@ -103,7 +106,7 @@ t.test("what a program leaves running in its group is killed, and does not hold 
 end)
 
 t.test("a cancelled run kills its child", function()
-  local marker <const> = "sleep 1234.7"
+  local marker <const> = sleeper(7)
   task.run(function()
     local _, err <const> = task.deadline(0.05, function() return proc.run { argv = { "sh", "-c", marker .. " & " .. marker } } end)
     t.eq(err.code, "timeout")
@@ -127,15 +130,15 @@ t.test("handles: read, write, wait, kill, and closing early", function()
     t.eq(h:wait().status, 0) -- again
     t.eq(select(2, h:write("x")).code, "closed")
 
-    local slow <close> = assert(proc.start { argv = { "sleep", "1234.8" } })
+    local slow <close> = assert(proc.start { argv = { "sh", "-c", "exec " .. sleeper(8) } })
     slow:kill(9)
     t.eq(slow:wait().signal, 9)
 
-    local left <const> = assert(proc.start { argv = { "sleep", "1234.8" }, grace = 0 })
+    local left <const> = assert(proc.start { argv = { "sh", "-c", "exec " .. sleeper(8) }, grace = 0 })
     left:close()
     left:close()
     t.eq(select(2, left:wait()).code, "closed")
-    t.eq(running("sleep 1234.8"), 0)
+    t.eq(running(sleeper(8)), 0)
 
     local both <close> = assert(proc.start { argv = { "sh", "-c", "echo out; echo err >&2" }, stream = true })
     t.eq({ both:read("stderr"), both:read("stdout") }, { "err\n", "out\n" })
@@ -145,11 +148,11 @@ end)
 
 t.test("a scope takes its children along; so does the end of the root task", function()
   task.run(function()
-    task.scope(function() proc.start { argv = { "sleep", "1234.9" }, grace = 0 } end)
-    t.eq(running("sleep 1234.9"), 0)
-    proc.start { argv = { "sleep", "1234.9" }, grace = 0 }
+    task.scope(function() proc.start { argv = { "sh", "-c", "exec " .. sleeper(9) }, grace = 0 } end)
+    t.eq(running(sleeper(9)), 0)
+    proc.start { argv = { "sh", "-c", "exec " .. sleeper(9) }, grace = 0 }
   end)
-  t.eq(running("sleep 1234.9"), 0)
+  t.eq(running(sleeper(9)), 0)
 end)
 
 t.test("many children at once", function()

@@ -282,4 +282,29 @@ t.test("pack keeps values exact and refuses what is malformed", function()
   end
   t.raises(function() pack.decode(("{\1\0\0\0"):rep(100000)) end, "malformed")
   t.raises(function() pack.decode(good .. "n") end, "malformed")
+  t.raises(function() pack.decode(("{\1\0\0\0"):rep(200) .. "n" .. ("}"):rep(200)) end, "nested too deeply")
+end)
+
+t.test("running out of memory at any point is an error and nothing else", function()
+  local source <const> = [[
+    local t = {}
+    for i = 1, 50 do t[i] = { ("x"):rep(i), tostring(i), function() return i end } end
+    local co = coroutine.wrap(function() for i = 1, 10 do coroutine.yield(("y"):rep(i * 10)) end end)
+    local s = ""
+    for _ = 1, 10 do s = s .. co() end
+    local ok, err = xpcall(function() error({ s = s:gsub("y", "z") }) end, function(e) return e.s end)
+    return { #t, #s, #err, load("return 1")() }]]
+  local good, bad = 0, 0
+  for limit = 20000, 80000, 250 do
+    local value <const>, err <const> = script(source, { memory = limit })
+    if value then
+      t.ok(value[3] == 550 or value[3] == #"not enough memory") -- the script's own xpcall may catch it
+      t.eq({ value[1], value[2], value[4] }, { 50, 550, 1 })
+      good = good + 1
+    else
+      t.ok(err.code == "memory" or err.message:find("not enough memory", 1, true), err.message)
+      bad = bad + 1
+    end
+  end
+  t.ok(good > 0 and bad > 0)
 end)
