@@ -24,10 +24,13 @@ local function run(body, how)
   return t.sh((how.before or "") .. command(home_with(body, how.jobs)) .. " " .. (how.args or "") .. (how.after or ""), how.input)
 end
 
--- Processes that were started with this home, whoever is their parent now.
-local function running(home)
+-- Processes that were started with this home, whoever is their parent now; a killed one may need a moment to go.
+local function running(home, tries)
   local _, out <const> = t.sh("cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep -cxF NKILN_HOME=" .. home)
-  return math.tointeger(tonumber(out))
+  local n <const> = math.tointeger(tonumber(out))
+  if n == 0 or tries == 0 then return n end
+  os.execute("sleep 0.05")
+  return running(home, (tries or 40) - 1)
 end
 
 t.test("arguments in, exit status out, errors with a traceback", function()
