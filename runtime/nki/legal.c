@@ -70,7 +70,7 @@ static bool check_one(struct nki_machine *m, const struct nki_row *row, const st
                 if (want[0]) strcat(want, " or ");
                 strcat(want, nki_dtypes[t].name);
             }
-            nki_fail(&m->err, kinds <= 8 ? "operand-dtype" : "dtype-unsupported", "%s cannot be %s", u->name, nki_dtypes[v->dtype].name);
+            nki_fail(&m->err, kinds <= 4 ? "operand-dtype" : "dtype-unsupported", "%s cannot be %s", u->name, nki_dtypes[v->dtype].name);
             nki_error_view(&m->err, u->name, v);
             nki_error_want(&m->err, "%s", want);
             nki_error_got(&m->err, "%s", nki_dtypes[v->dtype].name);
