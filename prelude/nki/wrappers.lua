@@ -490,6 +490,11 @@ function M.tensor_methods(env, rows, native)
   for name, fn in pairs(view) do plain[name] = fn end
   plain.rearrange = rearrange(env, view)
   plain.reinterpret_cast = view.view
+  plain.get_pattern = function(x)
+    local rows <const> = view.get_pattern(x)
+    for i, pair in ipairs(rows) do rows[i] = py.list { pair[1], pair[2] } end
+    return py.list(rows)
+  end
   plain.indirect = function()
     error({ kind = "nki", code = "op-not-simulated", op = "NkiTensor.indirect", site = py.site(), operands = {}, severity = "error",
       message = "NkiTensor.indirect is an NKI function that the machine does not execute" })
