@@ -430,10 +430,7 @@ function M.make(env)
     return None
   end
 
-  local block <const> = setmetatable({}, { __pytype = "no_reorder", __methods = {
-    __enter__ = py.native { name = "__enter__", params = { "self" }, required = 1, fn = function(self) return self end },
-    __exit__ = py.native { name = "__exit__", params = { "self" }, required = 1, varargs = true, fn = function() return false end },
-  } })
+  local block <const> = setmetatable({}, { __pytype = "no_reorder", __pyenter = function(self) return self end, __pyexit = function() return false end })
   function W.no_reorder() return block end
 
   return W
@@ -491,9 +488,9 @@ function M.tensor_methods(env, rows, native)
   plain.rearrange = rearrange(env, view)
   plain.reinterpret_cast = view.view
   plain.get_pattern = function(x)
-    local rows <const> = view.get_pattern(x)
-    for i, pair in ipairs(rows) do rows[i] = py.list { pair[1], pair[2] } end
-    return py.list(rows)
+    local pairs_of <const> = view.get_pattern(x)
+    for i, pair in ipairs(pairs_of) do pairs_of[i] = py.list { pair[1], pair[2] } end
+    return py.list(pairs_of)
   end
   plain.indirect = function()
     error({ kind = "nki", code = "op-not-simulated", op = "NkiTensor.indirect", site = py.site(), operands = {}, severity = "error",
