@@ -55,7 +55,7 @@ struct jail {
     bool fork;
 };
 
-static int landlock_abi(void) {
+int jail_landlock_abi(void) {
     long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LL_CREATE_VERSION);
     return abi > 0 ? (int)abi : 0;
 }
@@ -117,7 +117,7 @@ struct jail *jail_prepare(const struct jail_spec *spec) {
     jail->cpu_seconds = spec->cpu_seconds;
     jail->file_size = spec->file_size;
     if (spec->limits_only) return jail;
-    int abi = landlock_abi();
+    int abi = jail_landlock_abi();
     if (abi > 0 && !prepare_landlock(jail, spec, abi)) {
         int saved = errno;
         jail_free(jail);

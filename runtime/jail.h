@@ -41,6 +41,8 @@ struct jail; // a prepared jail; owned by whoever called jail_prepare
 // `programs`). *abi gets the Landlock version, 0 = none.
 unsigned jail_probe(bool programs, int *abi);
 
+int jail_landlock_abi(void); // 0 = none
+
 struct jail *jail_prepare(const struct jail_spec *spec); // NULL: no memory or no descriptor (errno)
 void jail_free(struct jail *jail);
 unsigned jail_layers(const struct jail *jail);

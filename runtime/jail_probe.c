@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -59,8 +58,7 @@ unsigned jail_probe(bool programs, int *abi) {
         struct jail *jail = jail_prepare(&spec);
         layers = jail ? jail_layers(jail) & (JAIL_LANDLOCK | JAIL_SECCOMP | JAIL_TRUNCATE | JAIL_LANDLOCK_NET | JAIL_LANDLOCK_SCOPE) : 0;
         jail_free(jail);
-        long version = syscall(444 /* landlock_create_ruleset */, NULL, 0, 1);
-        landlock = version > 0 ? (int)version : 0;
+        landlock = jail_landlock_abi();
     }
     if (programs && bwrap < 0) bwrap = try_bwrap();
     *abi = landlock;

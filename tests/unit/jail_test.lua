@@ -50,8 +50,10 @@ t.test("every way out is tried and refused, and work inside goes on", function()
       t.ok(code_seen == EPERM or (code_seen == ENOSYS and name == "clone3"), name .. " gave " .. tostring(code_seen))
     end
   end
-  t.eq(t.read(dir .. "/read/file"), "content of read")
-  t.eq(t.read(dir .. "/outside/file"), "content of outside")
+  if seen.landlock >= 3 then
+    t.eq(t.read(dir .. "/read/file"), "content of read")
+    t.eq(t.read(dir .. "/outside/file"), "content of outside")
+  end
   t.ok(seen.landlock > 0 or seen.seccomp == 1, "no layer at all works here")
 end)
 
