@@ -173,6 +173,7 @@ function R.new_class(name, bases, home, qualname)
   end
   local class <const> = setmetatable({ {}, false, name, { __pytype = name }, nil, false, bases, {}, {}, qualname or name, nil, home or "" }, R.Class)
   class[INSTANCE].__class = class
+  class[INSTANCE][1] = class
   class[INSTANCE].__name = name
   class[MRO] = linearise(class)
   for _, base in ipairs(bases) do

@@ -320,18 +320,14 @@ function R.format(value, spec)
   R.raise("TypeError", "unsupported format string passed to %s.__format__", R.type_name(value))
 end
 
--- FORMAT(site, value, conversion, spec) of an f-string's field
-function X.FORMAT(site, value, conversion, spec)
-  ops.site(site)
+-- A field of an f-string.
+function R.format_field(value, conversion, spec)
   if conversion == "r" then
     value = repr(value)
   elseif conversion == "s" then
     value = R.str(value)
   elseif conversion == "a" then
     value = type(value) == "string" and R.str_repr(value, true) or repr(value)
-  elseif spec == "" then
-    if type(value) == "string" then return value end
-    if math.type(value) == "integer" then return ("%d"):format(value) end
   end
   return R.format(value, spec)
 end

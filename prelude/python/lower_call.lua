@@ -77,6 +77,40 @@ local direct <const> = { len = "LEN" }
 -- Consumers that take all of a generator at once: its items can be a list.
 local eager <const> = { sum = true, list = true, tuple = true, set = true, sorted = true, min = true, max = true, frozenset = true, dict = true }
 
+-- Arguments of a call to a known function, in the order of its parameters; nil when they do not fit.
+local function arrange(def, node)
+  local args <const> = def.args
+  local place <const> = {}
+  local n = 0
+  for _, list in ipairs { args.posonlyargs, args.args } do
+    for _, a in ipairs(list) do
+      n = n + 1
+      if list == args.args then place[a.arg] = n end
+    end
+  end
+  local least <const> = n - #args.defaults
+  if #node.args > n then return nil end
+  local order <const>, last = {}, #node.args
+  for i = 1, #node.args do order[i] = i end
+  for i, k in ipairs(node.keywords) do
+    local at <const> = place[k.arg]
+    if not at or order[at] then return nil end
+    order[at] = #node.args + i
+    if at > last then last = at end
+  end
+  for i = 1, least do
+    if not order[i] then return nil end
+  end
+  return order, last
+end
+
+local function plain(self, codes, first)
+  for i = first, #codes do
+    if not self:stable(codes[i]) then return false end
+  end
+  return true
+end
+
 local function arguments(self, node, first)
   local nodes <const>, names <const> = { first }, {}
   for _, a in ipairs(node.args) do nodes[#nodes + 1] = a end
@@ -91,7 +125,10 @@ end
 function kinds.Call(self, node)
   local func <const> = node.func
   if func.type == "Name" and func.id == "super" and is_builtin(self, func) and #node.args == 0 then return self:super_object(node), 1 end
-  if starred(node) then return spread_call(self, node, func) end
+  if starred(node) then
+    self.calls = true
+    return spread_call(self, node, func)
+  end
 
   local one <const> = #node.args == 1 and #node.keywords == 0
   if one and func.type == "Name" and direct[func.id] and is_builtin(self, func) then
@@ -103,29 +140,46 @@ function kinds.Call(self, node)
     if self:inline_generator(generator) then node.args[1] = generator.as_list end
   end
 
-  local def <const> = #node.keywords == 0 and self:known_function(func)
-  if def then
-    local least <const>, most <const> = E.counts(def.args)
-    if #node.args >= least and #node.args <= most then
-      local codes <const>, _, depth <const> = arguments(self, node, func)
-      return codes[1] .. "(" .. table.concat(codes, ", ", 2) .. ")", depth + 1
+  local native <const> = is_builtin(self, func) or self:is_imported(func)
+  if not native then self.calls = true end
+  local def <const> = self:known_function(func)
+  local order, last
+  if def then order, last = arrange(def, node) end
+  if order then
+    local codes <const>, _, depth <const> = arguments(self, node, func)
+    local arranged <const> = {}
+    local in_order = true
+    for i = 1, last do
+      arranged[i] = order[i] and codes[order[i] + 1] or "nil"
+      in_order = in_order and (not order[i] or i == 1 or not order[i - 1] or order[i] > order[i - 1])
     end
+    if in_order or plain(self, codes, 2) then return codes[1] .. "(" .. table.concat(arranged, ", ") .. ")", depth + 1 end
+    for i = 2, #codes do
+      if not self:stable(codes[i]) then codes[i] = self:hoist(codes[i]) end
+    end
+    for i = 1, last do arranged[i] = order[i] and codes[order[i] + 1] or "nil" end
+    return codes[1] .. "(" .. table.concat(arranged, ", ") .. ")", depth + 1
   end
 
   if func.type == "Attribute" and not self:is_imported(func.value) then
     local codes <const>, names <const>, depth <const> = arguments(self, node, func.value)
     local object <const> = table.remove(codes, 1)
     local name <const> = quote(self:private(func.attr))
-    local mark <const> = ""
-    if #names == 0 then return mark .. "A(" .. self:call("METHOD", self:site(node), object, name, table.unpack(codes)) .. ")", depth + 2 end
-    return mark .. "A(" .. self:call("METHODK", self:site(node), self:keywords(names), object, name, table.unpack(codes)) .. ")", depth + 2
+    if #names == 0 and func.attr ~= "append" and self:stable(object) and object:find "^[vct]" and plain(self, codes, 1) then
+      -- Nothing happens between finding the method and calling it, so Lua can call it directly.
+      return self:call("METH", self:site(node), object, name, #codes + 1) .. "(" .. table.concat({ object, table.unpack(codes) }, ", ") .. ")", depth + 1
+    end
+    if #names == 0 then return "A(" .. self:call("METHOD", self:site(node), object, name, table.unpack(codes)) .. ")", depth + 2 end
+    return "A(" .. self:call("METHODK", self:site(node), self:keywords(names), object, name, table.unpack(codes)) .. ")", depth + 2
   end
 
-  local native <const> = is_builtin(self, func) or self:is_imported(func)
   local codes <const>, names <const>, depth <const> = arguments(self, node, func)
   if native then
     if #names == 0 then return self:call("CALL", self:site(node), table.unpack(codes)), depth + 1 end
     return self:call("CALLK", self:site(node), self:keywords(names), table.unpack(codes)), depth + 1
+  end
+  if #names == 0 and func.type == "Name" and not func.id:find "^%u" and plain(self, codes, 2) then
+    return self:call("CALLEE", self:site(node), codes[1], #codes - 1) .. "(" .. table.concat(codes, ", ", 2) .. ")", depth + 1
   end
   if #names == 0 then return "A(" .. self:call("BIND", self:site(node), table.unpack(codes)) .. ")", depth + 2 end
   return "A(" .. self:call("BINDK", self:site(node), self:keywords(names), table.unpack(codes)) .. ")", depth + 2
@@ -154,6 +208,12 @@ function E:inline_generator(node)
   return true
 end
 
+-- range(...) by its builtin name, with plain arguments.
+function E.is_range_call(self, node)
+  return node.type == "Call" and is_builtin(self, node.func, "range") and #node.keywords == 0 and not E.has_star(node.args) and #node.args >= 1
+    and #node.args <= 3
+end
+
 -- Emit the loops of a comprehension around what `inner` adds; everything goes to `before`.
 function E:comprehension(node, inner)
   local outer_scope <const> = self.scope
@@ -163,7 +223,18 @@ function E:comprehension(node, inner)
   for i, gen in ipairs(node.generators) do
     if gen.is_async == 1 then self:refuse(node, "an asynchronous comprehension") end
     if i == 2 then self.scope = scope end
-    local source <const> = self:expr(gen.iter)
+    local head
+    if E.is_range_call(self, gen.iter) then
+      local codes <const> = self:operands(gen.iter.args)
+      local bounds <const> = self:call("RANGEALL", self:site(gen.iter), table.unpack(codes))
+      head = function(item)
+        self:before(("local f%s, l%s, s%s = %s;"):format(item, item, item, bounds))
+        return ("for %s = f%s, l%s, s%s do"):format(item, item, item, item)
+      end
+    else
+      local source <const> = self:expr(gen.iter)
+      head = function(item) return ("for _, %s in %s do"):format(item, self:call("ITER", self:site(gen.iter), source)) end
+    end
     self.scope = scope
     if i == 1 then
       for _, var in ipairs(scope.order) do
@@ -173,7 +244,7 @@ function E:comprehension(node, inner)
     end
     self.items = (self.items or 0) + 1
     local item <const> = "x" .. self.items
-    self:before(("for _, %s in %s do"):format(item, self:call("ITER", self:site(gen.iter), source)))
+    self:before(head(item))
     ends = ends + 1
     self:assign(gen.target, item)
     for _, test in ipairs(gen.ifs) do

@@ -93,7 +93,8 @@ end
 
 -- loops -----------------------------------------------------------------------------------------------------------------
 
-function E:loop(node, open, target, item)
+-- open: code up to the body; settle: code after the loop; targets and the items they get at each turn.
+function E:loop(node, open, target, item, settle, target2, item2)
   local id <const> = self.module:next_id()
   local entry <const> = { id = id, breaks = {} }
   local base <const> = self.assigned
@@ -102,6 +103,7 @@ function E:loop(node, open, target, item)
   self.assigned = self:copy_assigned()
   if target then
     self:assign(target, item)
+    if target2 then self:assign(target2, item2) end
     self:flush ""
   end
   self:put "do"
@@ -115,6 +117,7 @@ function E:loop(node, open, target, item)
   local state = not endless and base or nil
   if #node.orelse > 0 and not endless then state = self:branch(node.orelse, base) end
   if entry.used_break then self:put(("::b%d::"):format(id)) end
+  if settle then self:put(settle) end
   for _, broken in ipairs(entry.breaks) do state = meet(state, broken) end
   self:put "end;"
   self:arrive(state)
@@ -124,17 +127,55 @@ function E.truth_of(constant)
   return constant.value == true or (constant.kind_of == "int" and constant.value ~= 0)
 end
 
+-- Whether a loop's body may leave the loop before its end (or hand the turn to someone else).
+local function may_leave(body)
+  for _, node in ipairs(body) do
+    local kind <const> = node.type
+    if kind == "Break" or kind == "Return" then return true end
+    if kind ~= "FunctionDef" and kind ~= "ClassDef" then
+      for _, field in ipairs { "body", "orelse", "finalbody" } do
+        if type(node[field]) == "table" and node[field][1] and may_leave(node[field]) then return true end
+      end
+      for _, handler in ipairs(node.handlers or {}) do
+        if may_leave(handler.body) then return true end
+      end
+    end
+  end
+  return false
+end
+
+-- Counting the turns of a loop in a variable of its own: code to declare it, to count, and to settle at the end.
+function E:counter(id)
+  local step <const> = self:h "STEP"
+  return ("local n%d = 0;"):format(id), ("n%d = n%d + 1; if n%d > 500 then n%d = %s(n%d); end "):format(id, id, id, id, step, id),
+    ("N = N + n%d; if N > 500 then N = %s(N); end "):format(id, step)
+end
+
 function statements.For(self, node)
   local iter <const> = node.iter
-  if iter.type == "Call" and E.is_builtin_name(self, iter.func, "range") and #iter.keywords == 0 and not E.has_star(iter.args)
-    and #iter.args >= 1 and #iter.args <= 3 then
+  if E.is_range_call(self, iter) then
     local codes <const> = self:operands(iter.args)
     local site <const> = self:site(iter)
     self:with_pre(function()
       local id <const> = self.module:next_id()
-      local open <const> = ("do local f%d, l%d, s%d = %s; for x%d = f%d, l%d, s%d do %s"):format(id, id, id,
-        self:call("RANGE", site, table.unpack(codes)), id, id, id, id, self:step())
-      self:loop(node, open, node.target, "x" .. id)
+      local counted <const> = not may_leave(node.body) and not self.scope.generator
+      local declare, count, settle = "", "", nil
+      if not counted then declare, count, settle = self:counter(id) end
+      local open <const> = ("do local f%d, l%d, s%d = %s; %s for x%d = f%d, l%d, s%d do %s"):format(id, id, id,
+        self:call(counted and "RANGEALL" or "RANGE", site, table.unpack(codes)), declare, id, id, id, id, count)
+      self:loop(node, open, node.target, "x" .. id, settle)
+    end)
+    return
+  end
+  -- for i, x in enumerate(y): no tuples
+  local target <const> = node.target
+  if iter.type == "Call" and E.is_builtin_name(self, iter.func, "enumerate") and #iter.args == 1 and #iter.keywords == 0
+    and not E.has_star(iter.args) and target.type == "Tuple" and #target.elts == 2 and not E.has_star(target.elts) then
+    local code <const> = self:expr(iter.args[1])
+    self:with_pre(function()
+      local id <const> = self.module:next_id()
+      local open <const> = ("do local e%d = -1; for _, x%d in %s do e%d = e%d + 1;"):format(id, id, self:call("ITER", self:site(iter), code), id, id)
+      self:loop(node, open, target.elts[1], "e" .. id, nil, target.elts[2], "x" .. id)
     end)
     return
   end
@@ -147,14 +188,15 @@ end
 
 function statements.While(self, node)
   local text <const>, test <const> = self:apart(self.cond, self, node.test)
+  local declare <const>, count <const>, settle <const> = self:counter(self.module:next_id())
   local open
   if text == "" then
-    open = "do while " .. test .. " do " .. self:step()
+    open = "do " .. declare .. " while " .. test .. " do " .. count
   else
-    open = "do while true do " .. self:step() .. self:temp_declaration() .. text .. " if not (" .. test .. ") then break; end;"
+    open = "do " .. declare .. " while true do " .. count .. self:temp_declaration() .. text .. " if not (" .. test .. ") then break; end;"
   end
   self.live_temps = 0
-  self:loop(node, open)
+  self:loop(node, open, nil, nil, settle)
 end
 
 -- try -------------------------------------------------------------------------------------------------------------------

@@ -169,6 +169,7 @@ function E:function_value(node, name)
   if args.vararg then names[#names + 1] = "v_" .. E.mangle(args.vararg.arg) end
   if args.kwarg then names[#names + 1] = "v_" .. E.mangle(args.kwarg.arg) end
   local head <const> = {}
+  local parameters <const> = function() return table.concat(names, ", ") end
   if simple then
     local check = ""
     if first_default > 0 then check = (" or %s == nil"):format(names[first_default]) end
@@ -178,9 +179,6 @@ function E:function_value(node, name)
   for i = 1, #params do
     if default_codes[i] then head[#head + 1] = ("if %s == nil then %s = %s; end"):format(names[i], names[i], default_codes[i]) end
   end
-  head[#head + 1] = self:step()
-  head[#head + 1] = locals
-  local parameters <const> = table.concat(names, ", ")
   if node.type == "Lambda" then
     local text <const>, code <const> = inner:apart(inner.expr, inner, node.body)
     inner.out[1] = inner:temp_declaration() .. text .. " return (" .. code .. ");"
@@ -190,8 +188,11 @@ function E:function_value(node, name)
   end
   local body = table.concat(inner.out, " ")
   if inner.scope.generator then body = ("return %s(P[%d], function() %s end);"):format(self:h "GENERATOR", place, body) end
+  -- A function that calls no Python function cannot be part of a recursion, so its calls need not be counted.
+  if inner.calls then head[#head + 1] = self:step() end
+  head[#head + 1] = locals
   local maker <const> = simple and "FUNC" or "FUNCX"
-  return ("%s(P[%d], function(%s) %s %s end)"):format(self:h(maker), place, parameters, table.concat(head, " "), body)
+  return ("%s(P[%d], function(%s) %s %s end)"):format(self:h(maker), place, parameters(), table.concat(head, " "), body)
 end
 
 function kinds.Lambda(self, node)

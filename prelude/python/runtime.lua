@@ -65,6 +65,7 @@ ops.setup {
     str_index = function(s, i) return ops.str_points(s)[i + 1] end,
     name = function(value) return R.name_of(value) end,
     init = init,
+    format = function(value, conversion, spec) return R.format_field(value, conversion, spec) end,
     identity = function(value) return value end,
   },
 }

@@ -84,6 +84,9 @@ end
 R.YIELD = coroutine.yield
 R.Iterator.__methods = R.methods("generator", { close = { "", function() end } })
 
+-- Where rt.pyops looks for the methods of built-in types.
+for _, mt in ipairs { R.List, R.Tuple, R.Dict, R.Set, R.FrozenSet, R.Range, R.Bytes, R.Iterator } do mt[2] = mt.__methods end
+
 -- imports ---------------------------------------------------------------------------------------------------------------------
 
 R.stdlib = {} -- name -> module or function that makes it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// ops_arith_lua.c: arithmetic of lowered Python code. Each helper takes (site, a, b). Numbers are done here, with overflow
-// of 64 bits detected; text, containers, objects and errors go to the Lua function `binop`.
+// ops_arith_lua.c: arithmetic of lowered Python code. Each helper takes (site, a, b). Numbers are done here, with
+// overflow of 64 bits detected; text, containers, objects and errors go to the Lua function `binop`.
 #include <math.h>
 #include <string.h>
 
@@ -179,6 +179,13 @@ static int slow(lua_State *L, enum binop op, bool inplace) {
 }
 
 static inline int binary(lua_State *L, enum binop op, bool inplace) {
+    if (op <= MULT && lua_isinteger(L, 2) && lua_isinteger(L, 3)) {
+        lua_Integer a = lua_tointeger(L, 2), b = lua_tointeger(L, 3), out;
+        bool over = op == ADD   ? __builtin_add_overflow(a, b, &out)
+                    : op == SUB ? __builtin_sub_overflow(a, b, &out)
+                                : __builtin_mul_overflow(a, b, &out);
+        if (!over) return push_int(L, out);
+    }
     lua_Integer ia = 0, ib = 0;
     lua_Number fa = 0, fb = 0;
     int ta = number(L, 2, &ia, &fa), tb = number(L, 3, &ib, &fb);
@@ -200,8 +207,8 @@ static inline int binary(lua_State *L, enum binop op, bool inplace) {
     return slow(L, op, inplace);
 }
 
-#define BINARY(name, op)                                                                                                           \
-    static int op_##name(lua_State *L) { return binary(L, op, false); }                                                            \
+#define BINARY(name, op)                                                                                               \
+    static int op_##name(lua_State *L) { return binary(L, op, false); }                                                \
     static int op_i##name(lua_State *L) { return binary(L, op, true); }
 
 BINARY(add, ADD)
@@ -279,14 +286,37 @@ static int op_arith(lua_State *L) {
 
 void pv_register_arith(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"Add", op_add},           {"IAdd", op_iadd},           {"Sub", op_sub},           {"ISub", op_isub},
-        {"Mult", op_mult},         {"IMult", op_imult},         {"Div", op_div},           {"IDiv", op_idiv},
-        {"FloorDiv", op_floordiv}, {"IFloorDiv", op_ifloordiv}, {"Mod", op_mod},           {"IMod", op_imod},
-        {"Pow", op_pow},           {"IPow", op_ipow},           {"MatMult", op_matmult},   {"IMatMult", op_imatmult},
-        {"LShift", op_lshift},     {"ILShift", op_ilshift},     {"RShift", op_rshift},     {"IRShift", op_irshift},
-        {"BitAnd", op_bitand},     {"IBitAnd", op_ibitand},     {"BitOr", op_bitor},       {"IBitOr", op_ibitor},
-        {"BitXor", op_bitxor},     {"IBitXor", op_ibitxor},     {"USub", op_neg},          {"UAdd", op_pos},
-        {"Invert", op_invert},     {"arith", op_arith},         {NULL, NULL},
+        {"Add", op_add},
+        {"IAdd", op_iadd},
+        {"Sub", op_sub},
+        {"ISub", op_isub},
+        {"Mult", op_mult},
+        {"IMult", op_imult},
+        {"Div", op_div},
+        {"IDiv", op_idiv},
+        {"FloorDiv", op_floordiv},
+        {"IFloorDiv", op_ifloordiv},
+        {"Mod", op_mod},
+        {"IMod", op_imod},
+        {"Pow", op_pow},
+        {"IPow", op_ipow},
+        {"MatMult", op_matmult},
+        {"IMatMult", op_imatmult},
+        {"LShift", op_lshift},
+        {"ILShift", op_ilshift},
+        {"RShift", op_rshift},
+        {"IRShift", op_irshift},
+        {"BitAnd", op_bitand},
+        {"IBitAnd", op_ibitand},
+        {"BitOr", op_bitor},
+        {"IBitOr", op_ibitor},
+        {"BitXor", op_bitxor},
+        {"IBitXor", op_ibitxor},
+        {"USub", op_neg},
+        {"UAdd", op_pos},
+        {"Invert", op_invert},
+        {"arith", op_arith},
+        {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }

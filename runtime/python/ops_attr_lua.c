@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ops_attr_lua.c: attributes. A module is a table whose string keys are its attributes; an instance of a class is a table
-// whose string keys are its own, with a metatable whose `__class` is {namespace, method resolution order, name, ...}.
+// ops_attr_lua.c: attributes. A module is a table whose string keys are its attributes; an instance of a class is a
+// table whose string keys are its own, with a metatable whose `__class` is {namespace, method resolution order, name,
+// ...}.
 #include <string.h>
 
 #include "python/ops_lua.h"
@@ -17,11 +18,11 @@ static void push_method(lua_State *L, int self, int fn) {
 // Look the name up in the classes of an instance and bind what is found.
 static bool class_attribute(lua_State *L, int object, int name) {
     int top = lua_gettop(L); // the class
-    lua_rawgeti(L, top, 2);
+    lua_rawgeti(L, top, PV_CLASS_ORDER);
     lua_Integer n = (lua_Integer)lua_rawlen(L, -1);
     for (lua_Integer i = 1; i <= n; i++) {
         lua_rawgeti(L, top + 1, i);
-        lua_rawgeti(L, -1, 1);
+        lua_rawgeti(L, -1, PV_CLASS_NAMESPACE);
         lua_pushvalue(L, name);
         int type = lua_rawget(L, -2);
         if (type == LUA_TNIL) {
@@ -46,29 +47,43 @@ static bool class_attribute(lua_State *L, int object, int name) {
 }
 
 bool pv_attribute(lua_State *L, int object, int name) {
-    enum pv_kind kind = pv_kind(L, object);
+    int top = lua_gettop(L);
+    enum pv_kind kind;
+    bool meta = pv_metatable(L, object, &kind);
     if (kind == PV_MODULE) {
         lua_pushvalue(L, name);
-        if (lua_rawget(L, object) != LUA_TNIL) return true;
-        lua_pop(L, 1);
-    } else if (kind == PV_OTHER) {
-        if (lua_istable(L, object) && pv_hook(L, object, "__class")) {
+        if (lua_rawget(L, object) != LUA_TNIL) {
+            lua_remove(L, top + 1);
+            return true;
+        }
+    } else if (kind == PV_OTHER && meta) {
+        if (lua_istable(L, object) && lua_rawgeti(L, top + 1, PV_META_CLASS) == LUA_TTABLE) {
             lua_pushvalue(L, name);
             if (lua_rawget(L, object) != LUA_TNIL) {
-                lua_remove(L, -2);
+                lua_replace(L, top + 1);
+                lua_settop(L, top + 1);
                 return true;
             }
             lua_pop(L, 1);
-            if (class_attribute(L, object, name)) return true;
+            if (class_attribute(L, object, name)) {
+                lua_replace(L, top + 1);
+                lua_settop(L, top + 1);
+                return true;
+            }
         }
-        if (pv_hook(L, object, "__pygetattr")) {
+        lua_settop(L, top + 1);
+        lua_pushstring(L, "__pygetattr");
+        if (lua_rawget(L, top + 1) != LUA_TNIL) {
             lua_pushvalue(L, object);
             lua_pushvalue(L, name);
             lua_call(L, 2, 1);
-            if (!lua_isnil(L, -1)) return true;
-            lua_pop(L, 1);
+            if (!lua_isnil(L, -1)) {
+                lua_remove(L, top + 1);
+                return true;
+            }
         }
     }
+    lua_settop(L, top);
     pv_push_slow(L, SLOW_ATTR);
     lua_pushvalue(L, object);
     lua_pushvalue(L, name);
@@ -81,13 +96,15 @@ bool pv_attribute(lua_State *L, int object, int name) {
 static _Noreturn void no_attribute(lua_State *L, int object, int name) {
     if (pv_kind(L, object) == PV_MODULE) {
         lua_rawgeti(L, object, 1);
-        pv_push_error(L, "AttributeError", "unknown-name", "module '%s' has no attribute '%s'", lua_tostring(L, -1), lua_tostring(L, name));
+        pv_push_error(L, "AttributeError", "unknown-name", "module '%s' has no attribute '%s'", lua_tostring(L, -1),
+                      lua_tostring(L, name));
         lua_rawgeti(L, object, 1);
         lua_setfield(L, -2, "module");
         lua_pushvalue(L, name);
         lua_setfield(L, -2, "name");
     } else {
-        pv_push_error(L, "AttributeError", NULL, "'%s' object has no attribute '%s'", pv_type_name(L, object), lua_tostring(L, name));
+        pv_push_error(L, "AttributeError", NULL, "'%s' object has no attribute '%s'", pv_type_name(L, object),
+                      lua_tostring(L, name));
     }
     lua_error(L);
     __builtin_unreachable();
@@ -100,7 +117,8 @@ static int op_attr(lua_State *L) {
     return 1;
 }
 
-// KATTR(cache, place, site, object, name) -> value. The attributes of a native module never change, so the value is kept.
+// KATTR(cache, place, site, object, name) -> value. The attributes of a native module never change, so the value is
+// kept.
 static int op_cached_attr(lua_State *L) {
     pv_site(L, 3);
     if (!pv_attribute(L, 4, 5)) no_attribute(L, 4, 5);
@@ -119,15 +137,17 @@ static int op_cached_attr(lua_State *L) {
 static int op_setattr(lua_State *L) {
     pv_site(L, 1);
     lua_settop(L, 4);
-    if (lua_istable(L, 2) && pv_kind(L, 2) == PV_OTHER && pv_hook(L, 2, "__class")) {
-        lua_rawgeti(L, 5, 6); // true when some class in the order guards assignment
+    enum pv_kind kind;
+    if (lua_istable(L, 2) && pv_metatable(L, 2, &kind) && kind == PV_OTHER &&
+        lua_rawgeti(L, 5, PV_META_CLASS) == LUA_TTABLE) {
+        lua_rawgeti(L, 6, PV_CLASS_GUARD); // true when some class in the order guards assignment
         if (!lua_toboolean(L, -1)) {
             lua_settop(L, 4);
             lua_rawset(L, 2);
             return 0;
         }
-        lua_settop(L, 4);
     }
+    lua_settop(L, 4);
     pv_push_slow(L, SLOW_SETATTR);
     lua_insert(L, 2);
     lua_call(L, 3, 0);

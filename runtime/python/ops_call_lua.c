@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// ops_call_lua.c: calls. The binder maps positional and keyword arguments to parameters. For a Python function it returns
-// the Lua function and its arguments, and the lowered code calls it, so that recursion in Python does not nest C calls
-// (Lua allows about 200). A native function is called here. What a call site's keywords mean for the callee is
+// ops_call_lua.c: calls. The binder maps positional and keyword arguments to parameters. For a Python function it
+// returns the Lua function and its arguments, and the lowered code calls it, so that recursion in Python does not nest
+// C calls (Lua allows about 200). A native function is called here. What a call site's keywords mean for the callee is
 // remembered at the site, so the usual call costs one comparison.
 #include <stdio.h>
 #include <string.h>
@@ -13,20 +13,21 @@ enum { PARAMS_MAX = 200, MAP_MAX = 64 };
 struct pv_signature {
     int positional, posonly, kwonly, params; // params = positional + kwonly
     bool varargs, kwargs, python;
-    const char *name;         // anchored, as the names are, in user value 1
-    const char **names;       // params of them, in the space behind
-    bool *required;           // params of them
+    const char *name;   // anchored, as the names are, in user value 1
+    const char **names; // params of them, in the space behind
+    bool *required;     // params of them
 };
 
 struct pv_callable {
-    const struct pv_signature *signature; // anchored in user value 2; user value 1 = Lua function, 3 = defaults, 4 = info
+    const struct pv_signature
+        *signature; // anchored in user value 2; user value 1 = Lua function, 3 = defaults, 4 = info
 };
 
 struct pv_keywords {
     int count;
-    int arguments;       // for which `map` was made
-    const void *bound;   // signature for which `map` was made, NULL = none
-    const char **names;  // anchored in user value 1
+    int arguments;      // for which `map` was made
+    const void *bound;  // signature for which `map` was made, NULL = none
+    const char **names; // anchored in user value 1
     uint8_t map[MAP_MAX];
 };
 
@@ -119,7 +120,8 @@ static int op_keywords(lua_State *L) {
 
 // --- errors ---------------------------------------------------------------------------------------------------------
 
-static _Noreturn void bind_error(lua_State *L, const struct pv_signature *s, const char *code, const char *param, const char *message) {
+static _Noreturn void bind_error(lua_State *L, const struct pv_signature *s, const char *code, const char *param,
+                                 const char *message) {
     pv_push_error(L, "TypeError", code, "%s() %s", s->name, message);
     lua_pushstring(L, s->name);
     lua_setfield(L, -2, "func");
@@ -145,8 +147,8 @@ static _Noreturn void missing_error(lua_State *L, const struct pv_signature *s, 
     for (int i = 0; i < s->positional; i++) positional |= missing[i];
     int from = positional ? 0 : s->positional, to = positional ? s->positional : s->params, seen = 0;
     for (int i = from; i < to; i++) count += missing[i];
-    size_t n = (size_t)snprintf(text, sizeof text, "missing %d required %s argument%s: ", count, positional ? "positional" : "keyword-only",
-                                count > 1 ? "s" : "");
+    size_t n = (size_t)snprintf(text, sizeof text, "missing %d required %s argument%s: ", count,
+                                positional ? "positional" : "keyword-only", count > 1 ? "s" : "");
     for (int i = from; i < to && n < sizeof text; i++) {
         if (!missing[i]) continue;
         if (!first) first = s->names[i];
@@ -162,15 +164,15 @@ static _Noreturn void count_error(lua_State *L, const struct pv_signature *s, in
     int least = 0;
     for (int i = 0; i < s->positional; i++) least += s->required[i];
     if (given_kwonly) {
-        snprintf(extra, sizeof extra, " positional argument%s (and %d keyword-only argument%s)", given == 1 ? "" : "s", given_kwonly,
-                 given_kwonly == 1 ? "" : "s");
+        snprintf(extra, sizeof extra, " positional argument%s (and %d keyword-only argument%s)", given == 1 ? "" : "s",
+                 given_kwonly, given_kwonly == 1 ? "" : "s");
     }
     if (least == s->positional) {
-        snprintf(text, sizeof text, "takes %d positional argument%s but %d%s %s given", least, least == 1 ? "" : "s", given, extra,
-                 given == 1 && !given_kwonly ? "was" : "were");
+        snprintf(text, sizeof text, "takes %d positional argument%s but %d%s %s given", least, least == 1 ? "" : "s",
+                 given, extra, given == 1 && !given_kwonly ? "was" : "were");
     } else {
-        snprintf(text, sizeof text, "takes from %d to %d positional arguments but %d%s %s given", least, s->positional, given, extra,
-                 given == 1 && !given_kwonly ? "was" : "were");
+        snprintf(text, sizeof text, "takes from %d to %d positional arguments but %d%s %s given", least, s->positional,
+                 given, extra, given == 1 && !given_kwonly ? "was" : "were");
     }
     bind_error(L, s, "too-many-arguments", NULL, text);
 }
@@ -185,7 +187,8 @@ static int find_parameter(const struct pv_signature *s, const char *name, int fr
 }
 
 // map[i] = which argument (from 1) parameter i takes, 0 = none. Keywords that only **kwargs takes are left out.
-static void make_map(lua_State *L, const struct pv_signature *s, int positional, const struct pv_keywords *k, uint8_t *map) {
+static void make_map(lua_State *L, const struct pv_signature *s, int positional, const struct pv_keywords *k,
+                     uint8_t *map) {
     int keywords = k ? k->count : 0;
     if (positional + keywords > 250) pv_raise(L, "TypeError", "%s() called with more than 250 arguments", s->name);
     memset(map, 0, (size_t)s->params);
@@ -197,7 +200,8 @@ static void make_map(lua_State *L, const struct pv_signature *s, int positional,
         if (i < 0) {
             if (s->kwargs) continue;
             if (find_parameter(s, k->names[j], 0) >= 0) {
-                snprintf(text, sizeof text, "got some positional-only arguments passed as keyword arguments: '%s'", k->names[j]);
+                snprintf(text, sizeof text, "got some positional-only arguments passed as keyword arguments: '%s'",
+                         k->names[j]);
                 bind_error(L, s, "unexpected-keyword", k->names[j], text);
             }
             snprintf(text, sizeof text, "got an unexpected keyword argument '%s'", k->names[j]);
@@ -375,7 +379,8 @@ int pv_call(lua_State *L, int f, struct pv_keywords *k, bool tail) {
     return native_result(L, tail);
 }
 
-// --- what lowered code calls ------------------------------------------------------------------------------------------
+// --- what lowered code calls
+// ------------------------------------------------------------------------------------------
 
 // BIND(site, f, ...) -> function, arguments
 static int op_bind(lua_State *L) {
@@ -466,61 +471,103 @@ static int op_arity(lua_State *L) {
 // __call of a callable, for Lua code that calls one as a function.
 static int callable_call(lua_State *L) { return pv_call(L, 1, NULL, false); }
 
-static bool method_table(lua_State *L, int object) { // push the table of a built-in type's methods
+// Push the method that `object.name` calls with the object as its first argument: one of a built-in type, or a function
+// found in the classes of an instance. False and nothing pushed when the attribute is anything else.
+static bool find_method(lua_State *L, int object, int name) {
+    int top = lua_gettop(L);
+    enum pv_kind kind;
     switch (lua_type(L, object)) {
-    case LUA_TSTRING: lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->str_methods); return true;
+    case LUA_TSTRING: lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->str_methods); break;
     case LUA_TNUMBER:
-    case LUA_TBOOLEAN: lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->num_methods); return true;
-    default: return pv_hook(L, object, "__methods");
+    case LUA_TBOOLEAN: lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->num_methods); break;
+    default:
+        if (!pv_metatable(L, object, &kind)) return false;
+        if (kind == PV_MODULE) {
+            lua_settop(L, top);
+            return false;
+        }
+        if (kind == PV_OTHER && lua_istable(L, object) && lua_rawgeti(L, top + 1, PV_META_CLASS) == LUA_TTABLE) {
+            lua_pushvalue(L, name);
+            if (lua_rawget(L, object) != LUA_TNIL) { // an attribute of its own hides the class's
+                lua_settop(L, top);
+                return false;
+            }
+            lua_rawgeti(L, top + 2, PV_CLASS_ORDER);
+            int order = lua_gettop(L);
+            lua_Integer n = (lua_Integer)lua_rawlen(L, order);
+            for (lua_Integer i = 1; i <= n; i++) {
+                lua_rawgeti(L, order, i);
+                lua_rawgeti(L, -1, PV_CLASS_NAMESPACE);
+                lua_pushvalue(L, name);
+                int type = lua_rawget(L, -2);
+                if (type == LUA_TFUNCTION || (type == LUA_TUSERDATA && pv_kind(L, -1) == PV_CALLABLE)) {
+                    lua_replace(L, top + 1);
+                    lua_settop(L, top + 1);
+                    return true;
+                }
+                if (type != LUA_TNIL) break;
+                lua_settop(L, order);
+            }
+            lua_settop(L, top);
+            return false;
+        }
+        lua_settop(L, top + 1);
+        if (lua_rawgeti(L, top + 1, PV_META_METHODS) == LUA_TNIL) {
+            lua_pop(L, 1);
+            lua_pushstring(L, "__methods");
+            if (lua_rawget(L, top + 1) == LUA_TNIL) {
+                lua_settop(L, top);
+                return false;
+            }
+        }
     }
+    lua_pushvalue(L, name);
+    if (lua_rawget(L, -2) == LUA_TNIL) {
+        lua_settop(L, top);
+        return false;
+    }
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    return true;
+}
+
+static void any_attribute(lua_State *L, int object, int name) {
+    if (pv_attribute(L, object, name)) return;
+    pv_push_error(L, "AttributeError", NULL, "'%s' object has no attribute '%s'", pv_type_name(L, object),
+                  lua_tostring(L, name));
+    lua_error(L);
 }
 
 // Turn object, name, arguments... at index o into callee, arguments...; returns the callee's index.
 static int resolve_method(lua_State *L, int o) {
-    if (method_table(L, o)) {
-        lua_pushvalue(L, o + 1);
-        if (lua_rawget(L, -2) != LUA_TNIL) {
-            lua_copy(L, o, o + 1);
-            lua_replace(L, o);
-            lua_pop(L, 1);
-            return o;
-        }
-        lua_pop(L, 2);
-    } else if (lua_istable(L, o) && pv_kind(L, o) == PV_OTHER && pv_hook(L, o, "__class")) {
-        int top = lua_gettop(L);
-        lua_pushvalue(L, o + 1);
-        if (lua_rawget(L, o) == LUA_TNIL) {
-            lua_rawgeti(L, top, 2); // method resolution order
-            int mro = lua_gettop(L);
-            lua_Integer n = (lua_Integer)lua_rawlen(L, mro);
-            for (lua_Integer i = 1; i <= n; i++) {
-                lua_rawgeti(L, mro, i);
-                lua_rawgeti(L, -1, 1);
-                lua_pushvalue(L, o + 1);
-                int type = lua_rawget(L, -2);
-                if (type == LUA_TFUNCTION || (type == LUA_TUSERDATA && pv_kind(L, -1) == PV_CALLABLE)) {
-                    lua_copy(L, o, o + 1);
-                    lua_replace(L, o);
-                    lua_settop(L, top - 1);
-                    return o;
-                }
-                if (type != LUA_TNIL) break;
-                lua_settop(L, mro);
-            }
-        }
-        lua_settop(L, top - 1);
+    if (find_method(L, o, o + 1)) {
+        lua_copy(L, o, o + 1);
+        lua_replace(L, o);
+        return o;
     }
-    if (!pv_attribute(L, o, o + 1)) {
-        pv_push_error(L, "AttributeError", NULL, "'%s' object has no attribute '%s'", pv_type_name(L, o), lua_tostring(L, o + 1));
-        lua_error(L);
-    }
+    any_attribute(L, o, o + 1);
     lua_replace(L, o + 1);
     return o + 1;
+}
+
+// list.append(x), the most frequent call of a method.
+static bool is_append(lua_State *L, int object, int name) {
+    if (lua_gettop(L) != name + 1 || pv_kind(L, object) != PV_LIST) return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->append);
+    bool same = lua_rawequal(L, -1, name);
+    lua_pop(L, 1);
+    return same;
 }
 
 // METHOD(site, object, name, ...) -> function, arguments
 static int op_method(lua_State *L) {
     pv_site(L, 1);
+    if (is_append(L, 2, 3)) {
+        pv_steps(L, 1);
+        lua_rawseti(L, 2, (lua_Integer)lua_rawlen(L, 2) + 1);
+        pv_push_none(L);
+        return native_result(L, true);
+    }
     return pv_call(L, resolve_method(L, 2), NULL, true);
 }
 
@@ -528,6 +575,49 @@ static int op_method(lua_State *L) {
 static int op_method_keywords(lua_State *L) {
     pv_site(L, 1);
     return pv_call(L, resolve_method(L, 3), lua_touserdata(L, 2), true);
+}
+
+// Upvalue: a callee. Its first argument is dropped.
+static int call_without_self(lua_State *L) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    if (lua_gettop(L) > 1) {
+        lua_replace(L, 1);
+    }
+    return pv_call(L, 1, NULL, false);
+}
+
+// Upvalue: a callee that Lua cannot call.
+static int call_any(lua_State *L) {
+    lua_pushvalue(L, lua_upvalueindex(1));
+    lua_insert(L, 1);
+    return pv_call(L, 1, NULL, false);
+}
+
+// METH(site, object, name, count) -> what lowered code calls at once with the object and its count - 1 arguments.
+static int op_meth(lua_State *L) {
+    pv_site(L, 1);
+    pv_steps(L, 1);
+    pv_ops(L)->last_count = (int)lua_tointeger(L, 4);
+    if (find_method(L, 2, 3)) return 1;
+    any_attribute(L, 2, 3);
+    lua_pushcclosure(L, call_without_self, 1);
+    return 1;
+}
+
+// CALLEE(site, f, count) -> what lowered code calls at once with count arguments.
+static int op_callee(lua_State *L) {
+    pv_site(L, 1);
+    pv_ops(L)->last_count = (int)lua_tointeger(L, 3);
+    lua_settop(L, 2);
+    if (lua_type(L, 2) == LUA_TFUNCTION) {
+        pv_steps(L, 1);
+        return 1;
+    }
+    enum pv_kind kind = pv_kind(L, 2);
+    if (kind == PV_CALLABLE) return 1;
+    if (kind == PV_SCALAR || kind == PV_NONE) not_callable(L, 2);
+    lua_pushcclosure(L, call_any, 1);
+    return 1;
 }
 
 void pv_register_call(lua_State *L) {
@@ -544,6 +634,8 @@ void pv_register_call(lua_State *L) {
         {"CALLK", op_call_keywords},
         {"METHOD", op_method},
         {"METHODK", op_method_keywords},
+        {"METH", op_meth},
+        {"CALLEE", op_callee},
         {"ARITY", op_arity},
         {"bind", op_bind_plain},
         {"bind_spread", op_bind_spread_plain},

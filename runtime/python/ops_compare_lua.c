@@ -193,7 +193,9 @@ static int order(lua_State *L, int a, int b, enum comparison op) {
         return 1;
     }
     if (ta == LUA_TSTRING && tb == LUA_TSTRING) {
-        lua_pushboolean(L, op == EQ ? lua_rawequal(L, a, b) : op == NE ? !lua_rawequal(L, a, b) : verdict(op, strings_order(L, a, b)));
+        lua_pushboolean(L, op == EQ   ? lua_rawequal(L, a, b)
+                           : op == NE ? !lua_rawequal(L, a, b)
+                                      : verdict(op, strings_order(L, a, b)));
         return 1;
     }
     enum pv_kind ka = pv_kind(L, a), kb = pv_kind(L, b);
@@ -218,18 +220,29 @@ static int order(lua_State *L, int a, int b, enum comparison op) {
         lua_pop(L, 1);
         strncpy(left, pv_type_name(L, a), sizeof left - 1);
         left[sizeof left - 1] = 0;
-        pv_raise(L, "TypeError", "'%s' not supported between instances of '%s' and '%s'", comparison_signs[op], left, pv_type_name(L, b));
+        pv_raise(L, "TypeError", "'%s' not supported between instances of '%s' and '%s'", comparison_signs[op], left,
+                 pv_type_name(L, b));
     }
     return 1;
 }
 
+// Both operands are ints, the usual case: no more than the two numbers is looked at.
+static inline bool ints(lua_State *L, enum comparison op) {
+    if (!lua_isinteger(L, 2) || !lua_isinteger(L, 3)) return false;
+    lua_Integer a = lua_tointeger(L, 2), b = lua_tointeger(L, 3);
+    lua_pushboolean(L, verdict(op, (a > b) - (a < b)));
+    return true;
+}
+
 static inline int compare(lua_State *L, enum comparison op) {
+    if (ints(L, op)) return 1;
     pv_site(L, 1);
     lua_settop(L, 3);
     return order(L, 2, 3, op);
 }
 
 static inline int compare_true(lua_State *L, enum comparison op) {
+    if (ints(L, op)) return 1;
     pv_site(L, 1);
     lua_settop(L, 3);
     order(L, 2, 3, op);
@@ -237,8 +250,8 @@ static inline int compare_true(lua_State *L, enum comparison op) {
     return 1;
 }
 
-#define COMPARE(name, op)                                                                                                          \
-    static int op_##name(lua_State *L) { return compare(L, op); }                                                                  \
+#define COMPARE(name, op)                                                                                              \
+    static int op_##name(lua_State *L) { return compare(L, op); }                                                      \
     static int op_##name##_true(lua_State *L) { return compare_true(L, op); }
 
 COMPARE(lt, LT)
@@ -332,9 +345,10 @@ static int op_less(lua_State *L) {
 
 void pv_register_compare(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"Lt", op_lt},   {"TLt", op_lt_true},   {"LtE", op_le}, {"TLtE", op_le_true}, {"Gt", op_gt},       {"TGt", op_gt_true},
-        {"GtE", op_ge},  {"TGtE", op_ge_true},  {"Eq", op_eq},  {"TEq", op_eq_true},  {"NotEq", op_ne},    {"TNotEq", op_ne_true},
-        {"In", op_in},   {"NotIn", op_not_in},  {"IS", op_is},  {"equal", op_equal},  {"less", op_less},   {NULL, NULL},
+        {"Lt", op_lt},       {"TLt", op_lt_true},    {"LtE", op_le},       {"TLtE", op_le_true}, {"Gt", op_gt},
+        {"TGt", op_gt_true}, {"GtE", op_ge},         {"TGtE", op_ge_true}, {"Eq", op_eq},        {"TEq", op_eq_true},
+        {"NotEq", op_ne},    {"TNotEq", op_ne_true}, {"In", op_in},        {"NotIn", op_not_in}, {"IS", op_is},
+        {"equal", op_equal}, {"less", op_less},      {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }

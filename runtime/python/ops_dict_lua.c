@@ -56,8 +56,9 @@ static void add_value(lua_State *L, struct text *text, int index, int depth) {
     switch (lua_type(L, index)) {
     case LUA_TBOOLEAN:
     case LUA_TNUMBER:
-        if (pv_integer(L, index, &exact) || (!lua_isinteger(L, index) && lua_numbertointeger(lua_tonumber(L, index), &exact) &&
-                                             (lua_Number)exact == lua_tonumber(L, index))) {
+        if (pv_integer(L, index, &exact) ||
+            (!lua_isinteger(L, index) && lua_numbertointeger(lua_tonumber(L, index), &exact) &&
+             (lua_Number)exact == lua_tonumber(L, index))) {
             snprintf(small, sizeof small, "i%lld,", (long long)exact);
         } else {
             snprintf(small, sizeof small, "f%a,", lua_tonumber(L, index));
@@ -340,8 +341,11 @@ static int op_key(lua_State *L) {
 
 void pv_register_dict(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"DICT", op_dict},     {"SET", op_set},        {"FROZENSET", op_frozenset}, {"dict_get", op_get},      {"dict_set", op_put},
-        {"dict_delete", op_delete}, {"dict_next", op_next_key}, {"dict_entries", op_entries}, {"dict_key", op_key}, {NULL, NULL},
+        {"DICT", op_dict},           {"SET", op_set},
+        {"FROZENSET", op_frozenset}, {"dict_get", op_get},
+        {"dict_set", op_put},        {"dict_delete", op_delete},
+        {"dict_next", op_next_key},  {"dict_entries", op_entries},
+        {"dict_key", op_key},        {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }

@@ -19,7 +19,8 @@ static int next_range(lua_State *L) {
     if (i >= lua_tointeger(L, -1)) return 0;
     lua_rawgeti(L, 1, 1);
     lua_rawgeti(L, 1, 3);
-    lua_Integer value = (lua_Integer)((lua_Unsigned)lua_tointeger(L, -2) + (lua_Unsigned)i * (lua_Unsigned)lua_tointeger(L, -1));
+    lua_Integer value =
+        (lua_Integer)((lua_Unsigned)lua_tointeger(L, -2) + (lua_Unsigned)i * (lua_Unsigned)lua_tointeger(L, -1));
     lua_pushinteger(L, i + 1);
     lua_pushinteger(L, value);
     return 2;
@@ -31,7 +32,8 @@ static int next_key(lua_State *L) {
     lua_Integer place = lua_tointeger(L, lua_upvalueindex(2));
     pv_steps(L, 1);
     if (pv_dict_count(L, dict) != lua_tointeger(L, lua_upvalueindex(3))) {
-        pv_raise(L, "RuntimeError", "%s changed size during iteration", pv_kind(L, dict) == PV_DICT ? "dictionary" : "Set");
+        pv_raise(L, "RuntimeError", "%s changed size during iteration",
+                 pv_kind(L, dict) == PV_DICT ? "dictionary" : "Set");
     }
     lua_rawgeti(L, dict, 5);
     lua_Integer top = lua_tointeger(L, -1);
@@ -92,14 +94,16 @@ static int op_iter(lua_State *L) {
     return 3;
 }
 
-// RANGE(site, start, stop, step) -> start, last, step of a numeric `for`; stop and step may be absent.
-static int op_range(lua_State *L) {
+// RANGE(site, start, stop, step) -> start, last, step of a numeric `for`; stop and step may be absent. With `all` its
+// steps are counted at once: the loop runs to its end.
+static int range_loop(lua_State *L, bool all) {
     pv_site(L, 1);
     lua_Integer part[3] = {0, 0, 1};
     int n = lua_gettop(L) - 1;
     for (int k = 0; k < n; k++) {
         if (!pv_integer(L, k + 2, &part[k])) {
-            if (!pv_hook(L, k + 2, "__pyindex")) pv_raise(L, "TypeError", "'%s' object cannot be interpreted as an integer", pv_type_name(L, k + 2));
+            if (!pv_hook(L, k + 2, "__pyindex"))
+                pv_raise(L, "TypeError", "'%s' object cannot be interpreted as an integer", pv_type_name(L, k + 2));
             lua_pushvalue(L, k + 2);
             lua_call(L, 1, 1);
             part[k] = lua_tointeger(L, -1);
@@ -111,11 +115,19 @@ static int op_range(lua_State *L) {
     }
     if (part[2] == 0) pv_raise(L, "ValueError", "range() arg 3 must not be zero");
     bool empty = part[2] > 0 ? part[0] >= part[1] : part[0] <= part[1];
+    if (all && !empty) {
+        lua_Unsigned distance =
+            part[2] > 0 ? (lua_Unsigned)part[1] - (lua_Unsigned)part[0] : (lua_Unsigned)part[0] - (lua_Unsigned)part[1];
+        pv_steps(L, (distance - 1) / (part[2] > 0 ? (lua_Unsigned)part[2] : 0 - (lua_Unsigned)part[2]) + 1);
+    }
     lua_pushinteger(L, empty ? 1 : part[0]);
     lua_pushinteger(L, empty ? 0 : part[2] > 0 ? part[1] - 1 : part[1] + 1);
     lua_pushinteger(L, empty ? 1 : part[2]);
     return 3;
 }
+
+static int op_range(lua_State *L) { return range_loop(L, false); }
+static int op_range_all(lua_State *L) { return range_loop(L, true); }
 
 // range(start, stop, step) -> range object {start, stop, step, count}
 static int op_range_new(lua_State *L) {
@@ -182,7 +194,9 @@ static int op_unpack(lua_State *L) {
     as_sequence(L);
     lua_Integer n = lua_tointeger(L, 3), have = (lua_Integer)lua_rawlen(L, 2);
     if (have > n) pv_raise(L, "ValueError", "too many values to unpack (expected %lld)", (long long)n);
-    if (have < n) pv_raise(L, "ValueError", "not enough values to unpack (expected %lld, got %lld)", (long long)n, (long long)have);
+    if (have < n)
+        pv_raise(L, "ValueError", "not enough values to unpack (expected %lld, got %lld)", (long long)n,
+                 (long long)have);
     luaL_checkstack(L, (int)n, "unpack");
     for (lua_Integer i = 1; i <= n; i++) lua_rawgeti(L, 2, i);
     return (int)n;
@@ -194,8 +208,8 @@ static int op_unpack_star(lua_State *L) {
     as_sequence(L);
     lua_Integer before = lua_tointeger(L, 3), after = lua_tointeger(L, 4), have = (lua_Integer)lua_rawlen(L, 2);
     if (have < before + after) {
-        pv_raise(L, "ValueError", "not enough values to unpack (expected at least %lld, got %lld)", (long long)(before + after),
-                 (long long)have);
+        pv_raise(L, "ValueError", "not enough values to unpack (expected at least %lld, got %lld)",
+                 (long long)(before + after), (long long)have);
     }
     luaL_checkstack(L, (int)(before + after) + 4, "unpack");
     for (lua_Integer i = 1; i <= before; i++) lua_rawgeti(L, 2, i);
@@ -225,8 +239,9 @@ static int op_extend(lua_State *L) {
 
 void pv_register_iter(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"ITER", op_iter},     {"RANGE", op_range},   {"range", op_range_new},     {"collect", op_collect},
-        {"UNPACK", op_unpack}, {"UNPACKX", op_unpack_star}, {"EXTEND", op_extend}, {NULL, NULL},
+        {"ITER", op_iter},           {"RANGE", op_range},     {"RANGEALL", op_range_all},
+        {"range", op_range_new},     {"collect", op_collect}, {"UNPACK", op_unpack},
+        {"UNPACKX", op_unpack_star}, {"EXTEND", op_extend},   {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }

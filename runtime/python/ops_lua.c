@@ -6,25 +6,38 @@
 #include <string.h>
 
 static const char *const kind_names[PV_KINDS] = {
-    "list", "tuple", "dict", "set", "frozenset", "range", "slice", "module", "callable", "iterator", "method", "class",
-    "none", "ellipsis", "bytes",
+    "list",     "tuple",    "dict",   "set",   "frozenset", "range",    "slice", "module",
+    "callable", "iterator", "method", "class", "none",      "ellipsis", "bytes",
 };
 
 static const char *const slow_names[SLOW_COUNT] = {
-    "binop", "compare", "attr", "setattr", "getitem", "setitem", "iter", "callee", "str_index", "name", "init", "identity",
+    "binop",  "compare",   "attr", "setattr", "getitem", "setitem",  "iter",
+    "callee", "str_index", "name", "init",    "format",  "identity",
 };
 
-enum pv_kind pv_kind(lua_State *L, int index) {
+bool pv_metatable(lua_State *L, int index, enum pv_kind *kind) {
     int type = lua_type(L, index);
-    if (type != LUA_TTABLE && type != LUA_TUSERDATA) return PV_SCALAR;
-    if (!lua_getmetatable(L, index)) return PV_OTHER;
+    if (type != LUA_TTABLE && type != LUA_TUSERDATA) {
+        *kind = PV_SCALAR;
+        return false;
+    }
+    *kind = PV_OTHER;
+    if (!lua_getmetatable(L, index)) return false;
     const void *mt = lua_topointer(L, -1);
-    lua_pop(L, 1);
     const struct pyops *ops = pv_ops(L);
     for (int k = 0; k < PV_KINDS; k++) {
-        if (ops->mt[k] == mt) return (enum pv_kind)k;
+        if (ops->mt[k] == mt) {
+            *kind = (enum pv_kind)k;
+            break;
+        }
     }
-    return PV_OTHER;
+    return true;
+}
+
+enum pv_kind pv_kind(lua_State *L, int index) {
+    enum pv_kind kind;
+    if (pv_metatable(L, index, &kind)) lua_pop(L, 1);
+    return kind;
 }
 
 bool pv_hook(lua_State *L, int index, const char *name) {
@@ -110,7 +123,8 @@ void pv_step_slow(lua_State *L) {
         uint64_t limit = run->step_limit;
         pv_push_error(L, NULL, "step-limit", "stopped after %llu steps", (unsigned long long)limit);
     }
-    // The step is counted at a loop's back edge or a call, where no operation's site is current: the line is the frame's.
+    // The step is counted at a loop's back edge or a call, where no operation's site is current: the line is the
+    // frame's.
     lua_Debug frame;
     for (int level = 0; lua_getstack(L, level, &frame); level++) {
         lua_getinfo(L, "Sl", &frame);
@@ -189,7 +203,8 @@ static int op_unbound(lua_State *L) {
         return 1;
     }
     pv_site(L, 1);
-    pv_raise(L, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", lua_tostring(L, 3));
+    pv_raise(L, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value",
+             lua_tostring(L, 3));
 }
 
 // FREE(site, value, name) -> value, unless it is unbound.
@@ -199,7 +214,8 @@ static int op_free(lua_State *L) {
         return 1;
     }
     pv_site(L, 1);
-    pv_raise(L, "NameError", "cannot access free variable '%s' where it is not associated with a value in enclosing scope",
+    pv_raise(L, "NameError",
+             "cannot access free variable '%s' where it is not associated with a value in enclosing scope",
              lua_tostring(L, 3));
 }
 
@@ -229,7 +245,8 @@ static int field_ref(lua_State *L, int table, const char *name) {
     return luaL_ref(L, LUA_REGISTRYINDEX);
 }
 
-// setup{ metatables={list=...}, none=, ellipsis=, info=, str_methods=, num_methods=, slow={binop=...} }, once per state.
+// setup{ metatables={list=...}, none=, ellipsis=, info=, str_methods=, num_methods=, slow={binop=...} }, once per
+// state.
 static int op_setup(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     struct pyops *ops = lua_newuserdatauv(L, sizeof *ops, 0);
@@ -249,6 +266,8 @@ static int op_setup(lua_State *L) {
     ops->info = field_ref(L, 1, "info");
     ops->str_methods = field_ref(L, 1, "str_methods");
     ops->num_methods = field_ref(L, 1, "num_methods");
+    lua_pushstring(L, "append");
+    ops->append = luaL_ref(L, LUA_REGISTRYINDEX);
     lua_rawgeti(L, LUA_REGISTRYINDEX, ops->none);
     ops->none_at = lua_topointer(L, -1);
     lua_rawgeti(L, LUA_REGISTRYINDEX, ops->ellipsis);
@@ -307,9 +326,10 @@ static int op_trace(lua_State *L) {
 
 void pv_register_core(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"setup", op_setup},     {"TRUE", op_true},   {"NOT", op_not},   {"STEP", op_step},           {"UNBOUND", op_unbound},
-        {"FREE", op_free},       {"LIST", op_list},   {"TUPLE", op_tuple}, {"type_name", op_type_name}, {"kind", op_kind},
-        {"site", op_site},       {"limit", op_limit}, {"reset", op_reset}, {"trace", op_trace}, {NULL, NULL},
+        {"setup", op_setup},         {"TRUE", op_true},   {"NOT", op_not},   {"STEP", op_step},
+        {"UNBOUND", op_unbound},     {"FREE", op_free},   {"LIST", op_list}, {"TUPLE", op_tuple},
+        {"type_name", op_type_name}, {"kind", op_kind},   {"site", op_site}, {"limit", op_limit},
+        {"reset", op_reset},         {"trace", op_trace}, {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }

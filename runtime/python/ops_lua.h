@@ -50,6 +50,7 @@ enum pv_slow {
     SLOW_STR_INDEX, // (s, index or start, stop, step) -> string
     SLOW_NAME,      // (obj) -> type name
     SLOW_INIT,      // Lua function (init, object, ...) -> object
+    SLOW_FORMAT,    // (value, conversion, spec) -> text
     SLOW_IDENTITY,  // Lua function (x) -> x
     SLOW_COUNT,
 };
@@ -63,6 +64,7 @@ struct pyops {
     int info;        // registry reference: weak table, Lua function -> signature or info table
     int str_methods; // registry reference: name -> callable
     int num_methods; // the same for int, float and bool
+    int append;      // registry reference: the string "append"
     int last_count;  // positional arguments of the call being bound, for the message of an arity error
     int depth;       // nesting of comparisons, repr and the like
     char name[64];   // the latest type name taken from a table
@@ -80,6 +82,12 @@ static inline void pv_steps(lua_State *L, uint64_t count) {
 }
 
 enum pv_kind pv_kind(lua_State *L, int index);
+// The same, and the metatable is pushed; nothing is pushed for PV_SCALAR and for PV_OTHER without one (returns false).
+bool pv_metatable(lua_State *L, int index, enum pv_kind *kind);
+// Places in metatables that are read on hot paths: the class of an instance, the methods of a built-in type.
+enum { PV_META_CLASS = 1, PV_META_METHODS = 2 };
+// Places in a class table.
+enum { PV_CLASS_NAMESPACE = 1, PV_CLASS_ORDER = 2, PV_CLASS_GUARD = 6 };
 static inline bool pv_is_none(lua_State *L, int index) {
     return lua_type(L, index) == LUA_TTABLE && lua_topointer(L, index) == pv_ops(L)->none_at;
 }
@@ -88,7 +96,9 @@ static inline void pv_set_kind(lua_State *L, enum pv_kind kind) { // of the tabl
     lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->mt_ref[kind]);
     lua_setmetatable(L, -2);
 }
-static inline void pv_push_slow(lua_State *L, enum pv_slow which) { lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->slow[which]); }
+static inline void pv_push_slow(lua_State *L, enum pv_slow which) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, pv_ops(L)->slow[which]);
+}
 
 // Push metatable field `name` of the value at index; false (and nothing pushed) when it has none.
 bool pv_hook(lua_State *L, int index, const char *name);
@@ -96,7 +106,8 @@ bool pv_hook(lua_State *L, int index, const char *name);
 const char *pv_type_name(lua_State *L, int index);
 _Noreturn void pv_raise(lua_State *L, const char *etype, const char *format, ...) __attribute__((format(printf, 3, 4)));
 // Push {kind=, etype or code, message=, site=}; the caller adds fields and calls lua_error.
-void pv_push_error(lua_State *L, const char *etype, const char *code, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void pv_push_error(lua_State *L, const char *etype, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 _Noreturn void pv_overflow(lua_State *L);
 
 bool pv_truth(lua_State *L, int index);
@@ -114,10 +125,10 @@ static inline bool pv_integer(lua_State *L, int index, lua_Integer *out) {
     return true;
 }
 
-// Dicts and sets: a table {map, slots, keys, count, top}. `map` takes the canonical key to the value, `slots` to its place
-// in `keys`, which keeps insertion order and the key as first given. Stack indices are absolute.
-void pv_dict_key(lua_State *L, int key);                // push the canonical key; raises for an unhashable one
-bool pv_dict_get(lua_State *L, int dict, int key);      // push the value and return true, or push nothing
+// Dicts and sets: a table {map, slots, keys, count, top}. `map` takes the canonical key to the value, `slots` to its
+// place in `keys`, which keeps insertion order and the key as first given. Stack indices are absolute.
+void pv_dict_key(lua_State *L, int key);           // push the canonical key; raises for an unhashable one
+bool pv_dict_get(lua_State *L, int dict, int key); // push the value and return true, or push nothing
 void pv_dict_set(lua_State *L, int dict, int key, int value);
 bool pv_dict_delete(lua_State *L, int dict, int key);
 lua_Integer pv_dict_count(lua_State *L, int dict);
@@ -126,8 +137,9 @@ void pv_dict_new(lua_State *L, enum pv_kind kind, int size);
 // Number of code points of a UTF-8 string; equals its length in bytes for ASCII.
 size_t pv_str_length(const char *s, size_t bytes);
 
-// Call the value at index f with the values above it, the last `names` of which are keyword arguments. With tail set the
-// result is a Lua function and its arguments, for the caller to call outside C; otherwise one result. Returns the count.
+// Call the value at index f with the values above it, the last `names` of which are keyword arguments. With tail set
+// the result is a Lua function and its arguments, for the caller to call outside C; otherwise one result. Returns the
+// count.
 struct pv_keywords;
 int pv_call(lua_State *L, int f, struct pv_keywords *keywords, bool tail);
 

@@ -6,7 +6,9 @@
 
 #include "python/ops_lua.h"
 
-static _Noreturn void index_error(lua_State *L, const char *what) { pv_raise(L, "IndexError", "%s index out of range", what); }
+static _Noreturn void index_error(lua_State *L, const char *what) {
+    pv_raise(L, "IndexError", "%s index out of range", what);
+}
 
 static int slow_get(lua_State *L, int object, int index) {
     pv_push_slow(L, SLOW_GETITEM);
@@ -55,9 +57,7 @@ static int push_format(lua_State *L, int index) {
             lua_remove(L, top);
             values += 3;
             break;
-        default:
-            format[n++] = 'i';
-            values += 1;
+        default: format[n++] = 'i'; values += 1;
         }
     }
     format[n] = 0;
@@ -227,7 +227,8 @@ static int op_slice_bounds(lua_State *L) {
         lua_rawgeti(L, 1, k + 1);
         given[k] = !pv_is_none(L, -1);
         if (given[k] && !pv_integer(L, -1, &part[k])) {
-            if (!pv_hook(L, -1, "__pyindex")) pv_raise(L, "TypeError", "slice indices must be integers or None or have an __index__ method");
+            if (!pv_hook(L, -1, "__pyindex"))
+                pv_raise(L, "TypeError", "slice indices must be integers or None or have an __index__ method");
             lua_pushvalue(L, -2);
             lua_call(L, 1, 1);
             part[k] = lua_tointeger(L, -1);
@@ -283,8 +284,14 @@ static int op_len(lua_State *L) {
 
 void pv_register_subscript(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"GETITEM", op_getitem}, {"SUBSCRIPT", op_subscript}, {"SETITEM", op_setitem}, {"SETSUBSCRIPT", op_setsubscript},
-        {"SLICE", op_slice},     {"LEN", op_len},             {"slice_bounds", op_slice_bounds}, {"subscript_values", op_format_values},
+        {"GETITEM", op_getitem},
+        {"SUBSCRIPT", op_subscript},
+        {"SETITEM", op_setitem},
+        {"SETSUBSCRIPT", op_setsubscript},
+        {"SLICE", op_slice},
+        {"LEN", op_len},
+        {"slice_bounds", op_slice_bounds},
+        {"subscript_values", op_format_values},
         {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);

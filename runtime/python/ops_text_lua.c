@@ -68,6 +68,24 @@ static int op_float_repr(lua_State *L) {
     return 1;
 }
 
+// FORMAT(site, value, conversion, spec) -> text of an f-string's field. Plain fields are done here.
+static int op_format(lua_State *L) {
+    pv_site(L, 1);
+    if (lua_rawlen(L, 3) == 0 && lua_rawlen(L, 4) == 0) {
+        int type = lua_type(L, 2);
+        if (type == LUA_TSTRING || (type == LUA_TNUMBER && lua_isinteger(L, 2))) {
+            lua_settop(L, 2);
+            lua_tostring(L, 2);
+            return 1;
+        }
+    }
+    lua_settop(L, 4);
+    pv_push_slow(L, SLOW_FORMAT);
+    lua_replace(L, 1);
+    lua_call(L, 3, 1);
+    return 1;
+}
+
 // number_text(format letter, precision, alternate, x) -> text by C's printf
 static int op_number_text(lua_State *L) {
     const char *letter = luaL_checkstring(L, 1);
@@ -125,9 +143,9 @@ static int op_c_math(lua_State *L) {
         const char *name;
         double (*function)(double);
     } rows[] = {
-        {"sinh", sinh},   {"cosh", cosh},   {"tanh", tanh},   {"erf", erf},     {"erfc", erfc},     {"expm1", expm1}, {"log1p", log1p},
-        {"asinh", asinh}, {"acosh", acosh}, {"atanh", atanh}, {"tgamma", tgamma}, {"lgamma", lgamma}, {"cbrt", cbrt},   {"log2", log2},
-        {"log10", log10},
+        {"sinh", sinh},     {"cosh", cosh},     {"tanh", tanh},   {"erf", erf},     {"erfc", erfc},
+        {"expm1", expm1},   {"log1p", log1p},   {"asinh", asinh}, {"acosh", acosh}, {"atanh", atanh},
+        {"tgamma", tgamma}, {"lgamma", lgamma}, {"cbrt", cbrt},   {"log2", log2},   {"log10", log10},
     };
     const char *name = luaL_checkstring(L, 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -149,9 +167,9 @@ static int op_c_frexp(lua_State *L) {
 
 void pv_register_text(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"float_repr", op_float_repr}, {"number_text", op_number_text}, {"str_length", op_str_length},
-        {"str_points", op_str_points}, {"str_slice", op_str_slice},     {"c_math", op_c_math},           {"c_frexp", op_c_frexp},
-        {NULL, NULL},
+        {"FORMAT", op_format},         {"float_repr", op_float_repr}, {"number_text", op_number_text},
+        {"str_length", op_str_length}, {"str_points", op_str_points}, {"str_slice", op_str_slice},
+        {"c_math", op_c_math},         {"c_frexp", op_c_frexp},       {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }
