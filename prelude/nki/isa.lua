@@ -140,7 +140,7 @@ row("tensor_partition_reduce", "dst op data name=None", {
   summary = "Reduces across partitions on the GpSimd Engine.",
 })
 row("tensor_scalar_cumulative", "dst src op0 op1 imm0 imm1=None reduce_cmd=reduce_cmd.reset_reduce name=None", {
-  engines = { "vector" }, tiles = { tile("dst", CHIP), tile("src", CHIP), tile("imm0", CHIP), tile("imm1", CHIP) }, executes = false,
+  engines = { "vector" }, tiles = { tile("dst", CHIP), tile("src", CHIP), tile("imm0", CHIP), tile("imm1", CHIP) },
   summary = "Running op1 over (src op0 imm0) along the free dimension.",
 })
 row("activation", "dst op data bias=None scale=1.0 reduce_op=None reduce_res=None reduce_cmd=reduce_cmd.idle name=None", {
@@ -206,12 +206,12 @@ row("max8", "dst src name=None", {
   summary = "The 8 largest values of each partition, largest first.",
 })
 row("nc_find_index8", "dst data vals name=None", {
-  engines = { "vector" }, tiles = { tile("dst", CHIP, { "uint16", "uint32" }), tile("data", CHIP), tile("vals", CHIP) }, executes = false,
+  engines = { "vector" }, tiles = { tile("dst", CHIP, { "uint16", "uint32" }), tile("data", CHIP), tile("vals", CHIP) },
   free_min = 8, free_max = 16384,
   summary = "The position of each of 8 values in each partition.",
 })
 row("nc_match_replace8", "dst data vals imm dst_idx=None name=None", {
-  engines = { "vector" }, tiles = { tile("dst", CHIP), tile("data", CHIP), tile("vals", CHIP), tile("dst_idx", CHIP) }, executes = false,
+  engines = { "vector" }, tiles = { tile("dst", CHIP), tile("data", CHIP), tile("vals", CHIP), tile("dst_idx", CHIP, { "uint16", "uint32" }) },
   free_min = 8, free_max = 16384,
   summary = "Replaces the first match of each of 8 values by a number.",
 })

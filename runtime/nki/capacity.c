@@ -22,7 +22,9 @@ static int by_time(const void *a, const void *b) {
 
 static int64_t bytes_of(const struct nki_storage *st) { return st->free_elems * (int64_t)nki_dtype_size(st->dtype); }
 
-static int64_t quarters(const struct nki_storage *st) { return st->partitions <= 32 ? 1 : st->partitions <= 64 ? 2 : 4; }
+static int64_t quarters(const struct nki_storage *st) {
+    return st->partitions <= 32 ? 1 : st->partitions <= 64 ? 2 : 4;
+}
 
 static bool counted(const struct nki_storage *st, enum nki_buffer buffer) {
     return st->buffer == buffer && st->first_write && st->address_byte < 0;
@@ -66,8 +68,8 @@ bool nki_check_capacity(struct nki_machine *m, enum nki_buffer buffer) {
     m->err.site = m->record.items[when - 1].site;
     m->err.doc = buffer == NKI_PSUM ? "trainium_inferentia2_arch" : "nki.language.tile_size";
     nki_fail(&m->err, buffer == NKI_PSUM ? "psum-capacity" : "sbuf-capacity",
-             "tensors live at once need %" PRId64 " bytes of each partition of %s, which has %" PRId64, peak, nki_buffer_names[buffer],
-             limit);
+             "tensors live at once need %" PRId64 " bytes of each partition of %s, which has %" PRId64, peak,
+             nki_buffer_names[buffer], limit);
     nki_error_want(&m->err, "at most %" PRId64 " bytes per partition", limit);
     nki_error_got(&m->err, "%" PRId64 " bytes", peak);
     nki_error_limit(&m->err, limit);

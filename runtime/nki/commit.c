@@ -27,7 +27,8 @@ void nki_flow_merge(struct nki_flow *into, const struct nki_flow *from) {
     into->to_int |= from->to_int;
 }
 
-static void flow_through(const struct nki_use *uses, int count, const struct nki_effect *e, bool covers, struct nki_flow *out) {
+static void flow_through(const struct nki_use *uses, int count, const struct nki_effect *e, bool covers,
+                         struct nki_flow *out) {
     struct nki_flow f = {0};
     const struct nki_view *dst = uses[0].view;
     bool from_float = false;
@@ -39,7 +40,8 @@ static void flow_through(const struct nki_use *uses, int count, const struct nki
         g.bits |= u->view->dtype != u->view->st->dtype;
         from_float |= nki_dtypes[u->view->dtype].is_float;
         if (e->sum || e->terms) { // products and sums of several operands: each brings its own roundings
-            uint32_t roundings = plus(f.roundings, g.roundings), n16 = plus(f.narrow16, g.narrow16), n8 = plus(f.narrow8, g.narrow8);
+            uint32_t roundings = plus(f.roundings, g.roundings), n16 = plus(f.narrow16, g.narrow16),
+                     n8 = plus(f.narrow8, g.narrow8);
             if (!e->sum) {
                 nki_flow_merge(&f, &g);
                 f.roundings = roundings;

@@ -21,9 +21,9 @@ struct nki_error_operand {
 struct nki_error {
     bool raised;
     bool warning;
-    const char *code;  // static
-    const char *op;    // "nisa.tensor_tensor"; static or owned by the machine
-    const char *doc;   // name of the document that states the rule
+    const char *code; // static
+    const char *op;   // "nisa.tensor_tensor"; static or owned by the machine
+    const char *doc;  // name of the document that states the rule
     int32_t site;
     int operand_count;
     struct nki_error_operand operands[NKI_ERROR_OPERANDS];
@@ -38,6 +38,7 @@ void nki_error_want(struct nki_error *err, const char *format, ...) __attribute_
 void nki_error_got(struct nki_error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void nki_error_limit(struct nki_error *err, int64_t limit);
 void nki_error_view(struct nki_error *err, const char *name, const struct nki_view *view);
-void nki_error_value(struct nki_error *err, const char *name, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void nki_error_value(struct nki_error *err, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

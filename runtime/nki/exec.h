@@ -28,7 +28,11 @@ bool nki_need_vector(struct nki_machine *m, const struct nki_use *data, const st
 bool nki_need_not_both_psum(struct nki_machine *m, const struct nki_use *a, const struct nki_use *b);
 bool nki_need_same_dtype(struct nki_machine *m, const struct nki_use *a, const struct nki_use *b);
 bool nki_need_dtype(struct nki_machine *m, const struct nki_use *u, uint32_t mask, const char *code, const char *want);
-bool nki_need_reach(struct nki_machine *m, int engine, const struct nki_use *uses, int count); // GpSimd cannot access PSUM
+// Elements per partition: exactly `want`, said as `text`; or a range.
+bool nki_need_free(struct nki_machine *m, const struct nki_use *u, int64_t want, const char *text);
+bool nki_need_free_range(struct nki_machine *m, const struct nki_use *u, int64_t low, int64_t high);
+bool nki_need_reach(struct nki_machine *m, int engine, const struct nki_use *uses,
+                    int count); // GpSimd cannot access PSUM
 bool nki_need_op(struct nki_machine *m, const char *name, enum nki_op op, uint32_t flags, const char *want);
 bool nki_need_generation(struct nki_machine *m, int generation);
 bool nki_choose_engine(struct nki_machine *m, int asked, int automatic, int *engine);
@@ -55,13 +59,13 @@ struct nki_flow *nki_flow_of(const struct nki_view *view);
 
 // A tile as an instruction walks it: one row of `free` elements per partition.
 struct nki_lane {
-    uint8_t *base;   // first partition, first element
-    ptrdiff_t pitch; // bytes between partitions
-    enum dtype type; // as held
-    int n;           // merged free dimensions
+    uint8_t *base;                                     // first partition, first element
+    ptrdiff_t pitch;                                   // bytes between partitions
+    enum dtype type;                                   // as held
+    int n;                                             // merged free dimensions
     int64_t count[NKI_MAX_DIMS], stride[NKI_MAX_DIMS]; // elements, bytes
     int64_t parts, free;
-    bool dense;      // elements of a partition are contiguous
+    bool dense;              // elements of a partition are contiguous
     bool direct32, direct64; // float32 or float64, contiguous: usable in place
     // A bit view of a float tensor in exact mode works on a copy in the chip's layout.
     struct nki_storage *shadowed;
@@ -80,7 +84,8 @@ void nki_lanes_flatten(struct nki_lane *const *lanes, int count);
 const float *nki_lane_f32(const struct nki_lane *lane, int64_t p, int64_t start, int64_t n, float *buffer);
 const double *nki_lane_f64(const struct nki_lane *lane, int64_t p, int64_t start, int64_t n, double *buffer);
 void nki_lane_i64(const struct nki_lane *lane, int64_t p, int64_t start, int64_t n, int64_t *buffer);
-void nki_lane_bits(const struct nki_lane *lane, int64_t p, int64_t start, int64_t n, int32_t *buffer); // zero-extended bits
+void nki_lane_bits(const struct nki_lane *lane, int64_t p, int64_t start, int64_t n,
+                   int32_t *buffer); // zero-extended bits
 // Where to compute the result: in place or in buffer; then put.
 float *nki_lane_out_f32(const struct nki_lane *lane, int64_t p, int64_t start, float *buffer);
 double *nki_lane_out_f64(const struct nki_lane *lane, int64_t p, int64_t start, double *buffer);
@@ -105,12 +110,14 @@ bool nki_fail_memory(struct nki_machine *m, bool refused);
 // The Vector Engine's reduction registers around an instruction that reduces: check before the commit, begin after it,
 // fold into m->dve_acc and m->dve_flow, end.
 bool nki_vector_reduce_check(struct nki_machine *m, enum nki_reduce_cmd cmd, const struct nki_view *res);
-bool nki_vector_reduce_begin(struct nki_machine *m, enum nki_reduce_cmd cmd, enum nki_op op, const struct nki_value *init);
+bool nki_vector_reduce_begin(struct nki_machine *m, enum nki_reduce_cmd cmd, enum nki_op op,
+                             const struct nki_value *init);
 bool nki_vector_reduce_end(struct nki_machine *m, const struct nki_view *res, bool negate);
 
 // Row operations shared by the elementwise instructions.
 void nki_row_binary_f32(enum nki_op op, int64_t n, float *dst, const float *a, int a_step, const float *b, int b_step);
-void nki_row_binary_f64(enum nki_op op, int64_t n, double *dst, const double *a, int a_step, const double *b, int b_step);
+void nki_row_binary_f64(enum nki_op op, int64_t n, double *dst, const double *a, int a_step, const double *b,
+                        int b_step);
 void nki_row_unary_f32(enum nki_op op, int64_t n, float *dst, const float *a);
 void nki_row_unary_f64(enum nki_op op, int64_t n, double *dst, const double *a);
 double nki_reduce_identity(enum nki_op op);

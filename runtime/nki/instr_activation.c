@@ -37,8 +37,8 @@ static void close_value(struct nki_machine *m, struct per_partition *v) {
 }
 
 // Write the registers into a tile of one element per partition.
-static bool read_out(struct nki_machine *m, int engine, const struct nki_view *res, const double *acc, const struct nki_flow *flow,
-                     double sign) {
+static bool read_out(struct nki_machine *m, int engine, const struct nki_view *res, const double *acc,
+                     const struct nki_flow *flow, double sign) {
     enum nki_instr now = m->now;
     m->now = NKI_I_READ_ACCUMULATOR;
     struct nki_use u = {.name = "reduce_res", .view = res, .write = true};
@@ -53,8 +53,10 @@ static bool read_out(struct nki_machine *m, int engine, const struct nki_view *r
     if (!nki_lane_open(m, &l, res, true)) return false;
     for (int64_t p = 0; p < l.parts; p++) {
         double x = acc[p] * sign;
-        if (m->mode == NKI_EXACT) nki_lane_put_f64(&l, p, 0, 1, &x);
-        else nki_lane_put_f32(&l, p, 0, 1, &(float){(float)x});
+        if (m->mode == NKI_EXACT)
+            nki_lane_put_f64(&l, p, 0, 1, &x);
+        else
+            nki_lane_put_f32(&l, p, 0, 1, &(float){(float)x});
     }
     return nki_lane_close(m, &l, true);
 }
@@ -88,8 +90,9 @@ static void check_range(struct nki_machine *m, enum nki_op op, const struct nki_
     double low, high;
     bool magnitude;
     if (!range_of(op, &low, &high, &magnitude) || (least >= low && most <= high)) return;
-    nki_fail(&m->err, "activation-range", "nl.%s is valid on [%g, %g] on the Scalar Engine and gets inputs from %g to %g", nki_ops[op].name,
-             low, high, least, most);
+    nki_fail(&m->err, "activation-range",
+             "nl.%s is valid on [%g, %g] on the Scalar Engine and gets inputs from %g to %g", nki_ops[op].name, low,
+             high, least, most);
     m->err.doc = "nki.api.shared";
     nki_error_view(&m->err, "data", data);
     nki_error_want(&m->err, magnitude ? "magnitudes from %g to %g" : "inputs from %g to %g", low, high);
@@ -114,7 +117,8 @@ static void see(struct range_seen *seen, int64_t n, const float *f, const double
 
 static bool check_activation(struct nki_machine *m, struct nki_use *u, const struct nki_activation *a) {
     if (!nki_need_op(m, "op", a->op, NKI_OPF_ACTIVATION, "an activation function of the Scalar Engine")) return false;
-    if (a->op == NKI_OP_PRELU) return nki_fail_op(m, "op", a->op, "available without the slope that nisa.activate2 takes");
+    if (a->op == NKI_OP_PRELU)
+        return nki_fail_op(m, "op", a->op, "available without the slope that nisa.activate2 takes");
     if (!nki_need_same_size(m, &u[1], &u[0])) return false;
     if (a->scale.kind == NKI_VIEW && !nki_need_vector(m, &u[1], &u[3], "scale-not-vector")) return false;
     if (a->bias.kind == NKI_VIEW) {
@@ -122,19 +126,21 @@ static bool check_activation(struct nki_machine *m, struct nki_use *u, const str
         uint32_t allowed = (nki_dtype_mask_float() | nki_dtype_mask_int()) & ~nki_bit(DTYPE_TFLOAT32);
         if (!nki_need_dtype(m, &u[2], allowed, "operand-dtype", "any type but tfloat32")) return false;
     } else if (a->bias.kind != NKI_ABSENT && !m->target.bias_scalar) {
-        nki_fail(&m->err, "bias-not-vector", "bias must be a tile of shape (%" PRId64 ", 1) on %s, not a number", u[1].view->shape[0],
-                 m->target.name);
+        nki_fail(&m->err, "bias-not-vector", "bias must be a tile of shape (%" PRId64 ", 1) on %s, not a number",
+                 u[1].view->shape[0], m->target.name);
         nki_error_view(&m->err, "data", u[1].view);
         nki_error_value(&m->err, "bias", "%g", a->bias.number);
         nki_error_want(&m->err, "[%" PRId64 ",1]", u[1].view->shape[0]);
         nki_error_got(&m->err, "a number");
         return false;
     }
-    if (a->reduce_op && a->reduce_op != NKI_OP_ADD) return nki_fail_op(m, "reduce_op", a->reduce_op, "nl.add, the only reduction of the Scalar Engine");
+    if (a->reduce_op && a->reduce_op != NKI_OP_ADD)
+        return nki_fail_op(m, "reduce_op", a->reduce_op, "nl.add, the only reduction of the Scalar Engine");
     bool reduces = a->cmd == NKI_REDUCE || a->cmd == NKI_RESET_REDUCE;
     if (a->cmd == NKI_LOAD_REDUCE || (reduces && !a->reduce_op)) {
-        nki_fail(&m->err, "value-type", a->cmd == NKI_LOAD_REDUCE ? "the Scalar Engine cannot load its reduction registers"
-                                                                 : "reduce_cmd reduces and reduce_op is missing");
+        nki_fail(&m->err, "value-type",
+                 a->cmd == NKI_LOAD_REDUCE ? "the Scalar Engine cannot load its reduction registers"
+                                           : "reduce_cmd reduces and reduce_op is missing");
         nki_error_want(&m->err, a->cmd == NKI_LOAD_REDUCE ? "reset_reduce or reduce" : "reduce_op=nl.add");
         return false;
     }
@@ -145,7 +151,8 @@ static bool check_activation(struct nki_machine *m, struct nki_use *u, const str
     return check_registers(m, m->act_acc_known, a->cmd, a->reduce_res);
 }
 
-bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data, const struct nki_activation *a) {
+bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
+                    const struct nki_activation *a) {
     nki_begin(m, a->combined ? NKI_I_ACTIVATION_REDUCE : NKI_I_ACTIVATION);
     struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true},
                            {.name = "data", .view = data},
@@ -156,8 +163,9 @@ bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const str
     bool scales = a->scale.kind == NKI_VIEW || (a->scale.kind != NKI_ABSENT && a->scale.number != 1.0);
     bool shifts = a->bias.kind == NKI_VIEW || (a->bias.kind != NKI_ABSENT && a->bias.number != 0.0);
     int64_t free_size = nki_view_free_size(dst);
-    struct nki_effect e = {.roundings = (uint32_t)(scales + shifts + (a->op != NKI_OP_COPY ? 2 : 0)),
-                           .functions = {a->op, scales ? NKI_OP_MULTIPLY : NKI_OP_NONE, shifts ? NKI_OP_ADD : NKI_OP_NONE}};
+    struct nki_effect e = {
+        .roundings = (uint32_t)(scales + shifts + (a->op != NKI_OP_COPY ? 2 : 0)),
+        .functions = {a->op, scales ? NKI_OP_MULTIPLY : NKI_OP_NONE, shifts ? NKI_OP_ADD : NKI_OP_NONE}};
     struct nki_instruction *r = nki_commit(m, NKI_ENGINE_SCALAR, u, 4, &e);
     if (!r) return false;
     r->alu[0] = (uint8_t)a->op;
@@ -181,7 +189,8 @@ bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const str
         struct nki_lane l[2];
         struct per_partition scale, bias;
         if (!nki_lane_open(m, &l[1], data, false) || (nki_overlap(dst, data) && !nki_lane_detach(m, &l[1])) ||
-            !open_value(m, &scale, &a->scale, 1.0, dst) || !open_value(m, &bias, &a->bias, 0.0, dst) || !nki_lane_open(m, &l[0], dst, true))
+            !open_value(m, &scale, &a->scale, 1.0, dst) || !open_value(m, &bias, &a->bias, 0.0, dst) ||
+            !nki_lane_open(m, &l[0], dst, true))
             return false;
         if (!scale.vector && !bias.vector && !reduces) nki_lanes_flatten((struct nki_lane *const[]){&l[0], &l[1]}, 2);
         double low, high;
@@ -224,7 +233,8 @@ bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const str
                     if (seen.watch) see(&seen, n, in, NULL, a->op == NKI_OP_SQRT);
                     if (a->op != NKI_OP_COPY || in != out) nki_row_unary_f32(a->op, n, out, in);
                 }
-                if (reduces) m->act_acc[p] = (double)((float)m->act_acc[p] + (float)nki_row_reduce_f32(NKI_OP_ADD, n, out));
+                if (reduces)
+                    m->act_acc[p] = (double)((float)m->act_acc[p] + (float)nki_row_reduce_f32(NKI_OP_ADD, n, out));
                 nki_lane_put_f32(&l[0], p, at, n, out);
             }
         }
@@ -238,9 +248,11 @@ bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const str
     return true;
 }
 
-// --- Vector Engine registers ---------------------------------------------------------------------------------------------
+// --- Vector Engine registers
+// ---------------------------------------------------------------------------------------------
 
-bool nki_vector_reduce_begin(struct nki_machine *m, enum nki_reduce_cmd cmd, enum nki_op op, const struct nki_value *init) {
+bool nki_vector_reduce_begin(struct nki_machine *m, enum nki_reduce_cmd cmd, enum nki_op op,
+                             const struct nki_value *init) {
     if (cmd == NKI_RESET_REDUCE || cmd == NKI_RESET) {
         double start = nki_reduce_identity(op);
         for (int p = 0; p < NKI_PARTITIONS; p++) m->dve_acc[p] = start;
@@ -253,7 +265,8 @@ bool nki_vector_reduce_begin(struct nki_machine *m, enum nki_reduce_cmd cmd, enu
         struct nki_view none = {.st = NULL};
         if (m->execute) {
             if (!open_value(m, &v, init, 0.0, &none)) return false;
-            for (int64_t p = 0; p < NKI_PARTITIONS && (!v.vector || p < v.lane.parts); p++) m->dve_acc[p] = value_at(&v, p);
+            for (int64_t p = 0; p < NKI_PARTITIONS && (!v.vector || p < v.lane.parts); p++)
+                m->dve_acc[p] = value_at(&v, p);
             close_value(m, &v);
         }
     } else if (cmd == NKI_IDLE) {
@@ -276,15 +289,19 @@ bool nki_tensor_scalar_reduce(struct nki_machine *m, const struct nki_view *dst,
     bool unary = nki_op_is_unary(o->step.op);
     struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true},
                            {.name = "data", .view = data},
-                           {.name = "operand0", .view = o->step.operand.kind == NKI_VIEW && !unary ? o->step.operand.view : NULL, .vector = true}};
+                           {.name = "operand0",
+                            .view = o->step.operand.kind == NKI_VIEW && !unary ? o->step.operand.view : NULL,
+                            .vector = true}};
     if (!nki_check(m, u, 3) || !nki_need_same_size(m, &u[1], &u[0])) return false;
     if (!nki_need_op(m, "op0", o->step.op, NKI_OPF_ALU | NKI_OPF_UNARY_SLOT, "an arithmetic operator")) return false;
     if (m->op_flags[o->step.op] & NKI_OPF_BITVEC) return nki_fail_op(m, "op0", o->step.op, "an arithmetic operator");
-    if (u[2].view && (!nki_need_vector(m, &u[1], &u[2], "operand-not-vector") ||
-                      !nki_need_dtype(m, &u[2], nki_bit(DTYPE_FLOAT32), "operand-dtype", "float32 for an arithmetic operator")))
+    if (u[2].view &&
+        (!nki_need_vector(m, &u[1], &u[2], "operand-not-vector") ||
+         !nki_need_dtype(m, &u[2], nki_bit(DTYPE_FLOAT32), "operand-dtype", "float32 for an arithmetic operator")))
         return false;
     enum nki_op op = o->reduce_op;
-    if (op != NKI_OP_ADD && op != NKI_OP_MULTIPLY && op != NKI_OP_MAX && op != NKI_OP_MIN && op != NKI_OP_MAXIMUM && op != NKI_OP_MINIMUM)
+    if (op != NKI_OP_ADD && op != NKI_OP_MULTIPLY && op != NKI_OP_MAX && op != NKI_OP_MIN && op != NKI_OP_MAXIMUM &&
+        op != NKI_OP_MINIMUM)
         return nki_fail_op(m, "reduce_op", op, "nl.add, nl.multiply, nl.max or nl.min");
     if (o->cmd != NKI_RESET_REDUCE && o->cmd != NKI_REDUCE && o->cmd != NKI_LOAD_REDUCE) {
         nki_fail(&m->err, "value-type", "reduce_cmd must be reset_reduce, reduce or load_reduce here");
@@ -330,17 +347,23 @@ bool nki_tensor_scalar_reduce(struct nki_machine *m, const struct nki_view *dst,
                 if (m->mode == NKI_EXACT) {
                     double x[NKI_CHUNK], z[NKI_CHUNK];
                     const double *in = nki_lane_f64(&l[1], p, at, n, x);
-                    if (unary) nki_row_unary_f64(o->step.op, n, z, in);
-                    else if (o->step.reverse) nki_row_binary_f64(o->step.op, n, z, &v64, 0, in, 1);
-                    else nki_row_binary_f64(o->step.op, n, z, in, 1, &v64, 0);
+                    if (unary)
+                        nki_row_unary_f64(o->step.op, n, z, in);
+                    else if (o->step.reverse)
+                        nki_row_binary_f64(o->step.op, n, z, &v64, 0, in, 1);
+                    else
+                        nki_row_binary_f64(o->step.op, n, z, in, 1, &v64, 0);
                     m->dve_acc[p] = nki_reduce_combine(op, m->dve_acc[p], nki_row_reduce_f64(op, n, z), true);
                     nki_lane_put_f64(&l[0], p, at, n, z);
                 } else {
                     float x[NKI_CHUNK], z[NKI_CHUNK];
                     const float *in = nki_lane_f32(&l[1], p, at, n, x);
-                    if (unary) nki_row_unary_f32(o->step.op, n, z, in);
-                    else if (o->step.reverse) nki_row_binary_f32(o->step.op, n, z, &v, 0, in, 1);
-                    else nki_row_binary_f32(o->step.op, n, z, in, 1, &v, 0);
+                    if (unary)
+                        nki_row_unary_f32(o->step.op, n, z, in);
+                    else if (o->step.reverse)
+                        nki_row_binary_f32(o->step.op, n, z, &v, 0, in, 1);
+                    else
+                        nki_row_binary_f32(o->step.op, n, z, in, 1, &v, 0);
                     m->dve_acc[p] = nki_reduce_combine(op, m->dve_acc[p], nki_row_reduce_f32(op, n, z), false);
                     nki_lane_put_f32(&l[0], p, at, n, z);
                 }
@@ -353,12 +376,14 @@ bool nki_tensor_scalar_reduce(struct nki_machine *m, const struct nki_view *dst,
     return nki_vector_reduce_end(m, o->reduce_res, o->negate);
 }
 
-bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const struct nki_value *max_value,
-                     const struct nki_view *reduce_res, enum nki_reduce_cmd cmd, const struct nki_value *init) {
+bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                     const struct nki_value *max_value, const struct nki_view *reduce_res, enum nki_reduce_cmd cmd,
+                     const struct nki_value *init) {
     nki_begin(m, NKI_I_EXPONENTIAL);
-    struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true},
-                           {.name = "src", .view = src},
-                           {.name = "max_value", .view = max_value->kind == NKI_VIEW ? max_value->view : NULL, .vector = true}};
+    struct nki_use u[3] = {
+        {.name = "dst", .view = dst, .write = true},
+        {.name = "src", .view = src},
+        {.name = "max_value", .view = max_value->kind == NKI_VIEW ? max_value->view : NULL, .vector = true}};
     if (!nki_check(m, u, 3) || !nki_need_same_size(m, &u[1], &u[0])) return false;
     if (u[2].view && !nki_need_vector(m, &u[1], &u[2], "operand-not-vector")) return false;
     if (reduce_res) {
@@ -397,8 +422,10 @@ bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const st
                     nki_lane_put_f64(&l[0], p, at, n, z);
                 } else {
                     float *out = (float *)(void *)z;
-                    kernels()->exp_scale_bias_f32((size_t)n, out, nki_lane_f32(&l[1], p, at, n, (float *)(void *)x), 1.0f, -(float)v);
-                    if (cmd != NKI_IDLE) m->dve_acc[p] = (double)((float)m->dve_acc[p] + (float)nki_row_reduce_f32(NKI_OP_ADD, n, out));
+                    kernels()->exp_scale_bias_f32((size_t)n, out, nki_lane_f32(&l[1], p, at, n, (float *)(void *)x),
+                                                  1.0f, -(float)v);
+                    if (cmd != NKI_IDLE)
+                        m->dve_acc[p] = (double)((float)m->dve_acc[p] + (float)nki_row_reduce_f32(NKI_OP_ADD, n, out));
                     nki_lane_put_f32(&l[0], p, at, n, out);
                 }
             }

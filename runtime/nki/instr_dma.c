@@ -61,12 +61,15 @@ static void split(struct side *s, int64_t run) {
     s->stride[s->n++] = inner;
 }
 
-static void move_run(int64_t n, const struct side *dst, uint8_t *to, const struct side *src, const uint8_t *from, bool bits, bool exact) {
+static void move_run(int64_t n, const struct side *dst, uint8_t *to, const struct side *src, const uint8_t *from,
+                     bool bits, bool exact) {
     ptrdiff_t ds = (ptrdiff_t)dst->stride[dst->n - 1], ss = (ptrdiff_t)src->stride[src->n - 1];
     size_t size = dtype_size(dst->type);
     if (bits) {
-        if (ds == (ptrdiff_t)size && ss == (ptrdiff_t)size) memmove(to, from, (size_t)n * size);
-        else copy_strided((size_t)n, size, to, ds, from, ss);
+        if (ds == (ptrdiff_t)size && ss == (ptrdiff_t)size)
+            memmove(to, from, (size_t)n * size);
+        else
+            copy_strided((size_t)n, size, to, ds, from, ss);
     } else if (exact) {
         double row[256];
         for (int64_t i = 0; i < n; i += 256) {
@@ -138,14 +141,16 @@ static int64_t *read_index(struct nki_machine *m, const struct nki_view *v, int6
     size_t size = nki_dtype_size(v->index_dtype);
     for (int64_t i = 0; i < count; i++) { // down the partitions, then the next column
         int64_t p = i % v->index_count, c = i / v->index_count;
-        const uint8_t *at = st->data + (size_t)(v->index_part + p) * st->pitch + (size_t)(v->index_offset + c * v->index_col_stride) * size;
+        const uint8_t *at = st->data + (size_t)(v->index_part + p) * st->pitch +
+                            (size_t)(v->index_offset + c * v->index_col_stride) * size;
         list[i] = dtype_load_int(nki_dtypes[v->index_dtype].raw, at);
     }
     return list;
 }
 
 static bool fail_oob(struct nki_machine *m, const char *name, const struct nki_view *v, int64_t index) {
-    nki_fail(&m->err, "out-of-bounds", "run-time index %" PRId64 " of %s is outside 0..%" PRId64, index, name, v->indirect_size - 1);
+    nki_fail(&m->err, "out-of-bounds", "run-time index %" PRId64 " of %s is outside 0..%" PRId64, index, name,
+             v->indirect_size - 1);
     nki_error_view(&m->err, name, v);
     nki_error_want(&m->err, "an index from 0 to %" PRId64, v->indirect_size - 1);
     nki_error_got(&m->err, "%" PRId64, index);
@@ -177,7 +182,8 @@ static bool index_ready(struct nki_machine *m, const char *name, const struct nk
 }
 
 // Execute a transfer with a run-time index on one or both sides.
-static bool transfer_indirect(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, enum nki_oob oob) {
+static bool transfer_indirect(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                              enum nki_oob oob) {
     struct nki_view d = *dst, s = *src;
     struct nki_view *both[2] = {&d, &s};
     for (int i = 0; i < 2; i++) {
@@ -217,14 +223,17 @@ static bool transfer_indirect(struct nki_machine *m, const struct nki_view *dst,
         }
         struct nki_view a = d, b = s;
         indirect_row(d.indirect ? &a : &b, v, list[i]);
-        if (!nki_view_slice(d.indirect ? &b : &a, d.indirect ? &s : &d, 0, i, i + 1, 1, &m->err)) ok = false;
-        else ok = transfer(m, &a, &b);
+        if (!nki_view_slice(d.indirect ? &b : &a, d.indirect ? &s : &d, 0, i, i + 1, 1, &m->err))
+            ok = false;
+        else
+            ok = transfer(m, &a, &b);
     }
     free(list);
     return ok;
 }
 
-static bool check_dma(struct nki_machine *m, const struct nki_use *u, int count, const struct nki_dma_options *o, int *engine) {
+static bool check_dma(struct nki_machine *m, const struct nki_use *u, int count, const struct nki_dma_options *o,
+                      int *engine) {
     for (int i = 0; i < count; i++) {
         if (u[i].view->st->buffer == NKI_PSUM && !m->target.psum_dma) {
             nki_fail(&m->err, "psum-dma", "%s is in PSUM, which DMA does not reach", u[i].name);
@@ -249,7 +258,8 @@ static bool check_dma(struct nki_machine *m, const struct nki_use *u, int count,
     if (o->engine != NKI_ENGINE_UNKNOWN) {
         bool good = o->dge == NKI_DGE_HWDGE && (o->engine == NKI_ENGINE_SYNC || o->engine == NKI_ENGINE_SCALAR);
         if (!good) {
-            nki_fail(&m->err, "engine-unsupported", "engine= chooses who triggers hardware DGE: sync or scalar, with dge_mode=hwdge");
+            nki_fail(&m->err, "engine-unsupported",
+                     "engine= chooses who triggers hardware DGE: sync or scalar, with dge_mode=hwdge");
             nki_error_value(&m->err, "engine", "nisa.engine.%s", nki_engine_names[o->engine]);
             nki_error_want(&m->err, "engine.sync or engine.scalar with dge_mode.hwdge");
             nki_error_got(&m->err, "%s", nki_engine_names[o->engine]);
@@ -257,18 +267,19 @@ static bool check_dma(struct nki_machine *m, const struct nki_use *u, int count,
         }
     }
     for (int i = 0; i < count; i++)
-        if (u[i].view->indirect && !index_ready(m, u[i].view->indirect == NKI_VECTOR_OFFSET ? "vector_offset" : "scalar_offset", u[i].view))
+        if (u[i].view->indirect &&
+            !index_ready(m, u[i].view->indirect == NKI_VECTOR_OFFSET ? "vector_offset" : "scalar_offset", u[i].view))
             return false;
     return true;
 }
 
-static void note_dma(struct nki_machine *m, struct nki_instruction *r, const struct nki_view *dst, const struct nki_view *src,
-                     const struct nki_dma_options *o) {
+static void note_dma(struct nki_machine *m, struct nki_instruction *r, const struct nki_view *dst,
+                     const struct nki_view *src, const struct nki_dma_options *o) {
     uint64_t elements = (uint64_t)nki_view_size(dst);
     uint64_t db = elements * nki_dtype_size(dst->dtype), sb = elements * nki_dtype_size(src->dtype);
     r->elements = elements > UINT32_MAX ? UINT32_MAX : (uint32_t)elements;
     r->bytes = db > sb ? db : sb;
-    r->dge = (uint8_t)(o->dge != NKI_DGE_UNKNOWN ? o->dge
+    r->dge = (uint8_t)(o->dge != NKI_DGE_UNKNOWN                                                  ? o->dge
                        : dst->indirect == NKI_VECTOR_OFFSET || src->indirect == NKI_VECTOR_OFFSET ? NKI_DGE_SWDGE
                        : dst->indirect || src->indirect                                           ? NKI_DGE_HWDGE
                                                                                                   : NKI_DGE_NONE);
@@ -280,13 +291,15 @@ static void note_dma(struct nki_machine *m, struct nki_instruction *r, const str
     m->record.totals.dma_count++;
 }
 
-bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const struct nki_dma_options *o) {
+bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                  const struct nki_dma_options *o) {
     nki_begin(m, NKI_I_DMA_COPY);
     struct nki_use u[2] = {{.name = "dst", .view = dst, .write = true}, {.name = "src", .view = src}};
     int engine;
     if (!check_dma(m, u, 2, o, &engine)) return false;
     if (nki_view_size(dst) != nki_view_size(src)) {
-        nki_fail(&m->err, "shape-mismatch", "dst holds %" PRId64 " elements, src %" PRId64, nki_view_size(dst), nki_view_size(src));
+        nki_fail(&m->err, "shape-mismatch", "dst holds %" PRId64 " elements, src %" PRId64, nki_view_size(dst),
+                 nki_view_size(src));
         nki_error_view(&m->err, "dst", dst);
         nki_error_view(&m->err, "src", src);
         nki_error_want(&m->err, "%" PRId64 " elements", nki_view_size(src));
@@ -296,8 +309,8 @@ bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struc
     if (dst->dtype != src->dtype && (nki_dtypes[dst->dtype].bits_only || nki_dtypes[src->dtype].bits_only))
         return nki_need_same_dtype(m, &u[0], &u[1]);
     if (o->dge == NKI_DGE_HWDGE && dst->dtype != src->dtype) {
-        nki_fail(&m->err, "hwdge-dtype", "hardware DGE moves bytes and cannot convert %s to %s", nki_dtypes[src->dtype].name,
-                 nki_dtypes[dst->dtype].name);
+        nki_fail(&m->err, "hwdge-dtype", "hardware DGE moves bytes and cannot convert %s to %s",
+                 nki_dtypes[src->dtype].name, nki_dtypes[dst->dtype].name);
         m->err.doc = "nki-dge";
         nki_error_view(&m->err, "dst", dst);
         nki_error_view(&m->err, "src", src);
@@ -315,7 +328,8 @@ bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struc
     return transfer(m, dst, src);
 }
 
-// --- transpose ------------------------------------------------------------------------------------------------------------
+// --- transpose
+// ------------------------------------------------------------------------------------------------------------
 
 // The dimensions of v in the order of axes, partitions included.
 static bool open_permuted(struct nki_machine *m, struct side *s, const struct nki_view *v, const int64_t *axes) {
@@ -332,7 +346,8 @@ static bool open_permuted(struct nki_machine *m, struct side *s, const struct nk
     return true;
 }
 
-static bool fail_axes(struct nki_machine *m, const struct nki_view *src, const int64_t *axes, int count, const char *want) {
+static bool fail_axes(struct nki_machine *m, const struct nki_view *src, const int64_t *axes, int count,
+                      const char *want) {
     char text[96];
     nki_fail(&m->err, "transpose-axes", "these axes are not possible for a tensor of %d dimensions", src->ndim);
     nki_error_view(&m->err, "src", src);
@@ -349,8 +364,8 @@ static bool fail_hwdge(struct nki_machine *m, const struct nki_view *src, const 
     return false;
 }
 
-bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const int64_t *axes, int count,
-                       const struct nki_dma_options *o) {
+bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                       const int64_t *axes, int count, const struct nki_dma_options *o) {
     nki_begin(m, NKI_I_DMA_TRANSPOSE);
     struct nki_use u[2] = {{.name = "dst", .view = dst, .write = true}, {.name = "src", .view = src}};
     int engine;
@@ -359,9 +374,13 @@ bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const 
     if (src->ndim < 2 || src->ndim > 4) return fail_axes(m, src, axes, count, "a tensor of 2, 3 or 4 dimensions");
     const int64_t *order = usual[src->ndim - 2];
     if (count && (count != src->ndim || memcmp(axes, order, (size_t)count * sizeof *axes) != 0))
-        return fail_axes(m, src, axes, count, src->ndim == 2 ? "(1, 0)" : src->ndim == 3 ? "(2, 1, 0)" : "(3, 1, 2, 0)");
+        return fail_axes(m, src, axes, count,
+                         src->ndim == 2   ? "(1, 0)"
+                         : src->ndim == 3 ? "(2, 1, 0)"
+                                          : "(3, 1, 2, 0)");
     if (src->indirect || dst->indirect) {
-        nki_fail(&m->err, "op-not-simulated", "an indirect dma_transpose is an NKI operation that the machine does not execute");
+        nki_fail(&m->err, "op-not-simulated",
+                 "an indirect dma_transpose is an NKI operation that the machine does not execute");
         nki_error_view(&m->err, "src", src);
         return false;
     }
@@ -371,7 +390,8 @@ bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const 
         char a[96], b[96];
         int64_t want[4];
         for (int d = 0; d < src->ndim; d++) want[d] = src->shape[order[d]];
-        nki_fail(&m->err, "shape-mismatch", "the transpose is %s, dst is %s", nki_shape_text(a, want, src->ndim), nki_view_shape_text(b, dst));
+        nki_fail(&m->err, "shape-mismatch", "the transpose is %s, dst is %s", nki_shape_text(a, want, src->ndim),
+                 nki_view_shape_text(b, dst));
         nki_error_view(&m->err, "dst", dst);
         nki_error_view(&m->err, "src", src);
         nki_error_want(&m->err, "%s", a);
@@ -386,8 +406,14 @@ bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const 
     }
     if (o->dge == NKI_DGE_HWDGE) {
         int64_t first = src->shape[0], last = src->shape[src->ndim - 1];
-        bool rows = src->ndim == 2 ? first == 16 : (first == 1 || first == 2 || first == 4 || first == 8 || first == 16) && first * src->shape[src->ndim - 2] % 16 == 0;
-        if (!rows) return fail_hwdge(m, src, src->ndim == 2 ? "16 rows" : "1, 2, 4, 8 or 16 rows, times the last dimension but one a multiple of 16");
+        bool rows = src->ndim == 2 ? first == 16
+                                   : (first == 1 || first == 2 || first == 4 || first == 8 || first == 16) &&
+                                         first * src->shape[src->ndim - 2] % 16 == 0;
+        if (!rows)
+            return fail_hwdge(m, src,
+                              src->ndim == 2
+                                  ? "16 rows"
+                                  : "1, 2, 4, 8 or 16 rows, times the last dimension but one a multiple of 16");
         if (last > 128) return fail_hwdge(m, src, "a last dimension of at most 128");
         if (nki_dtype_size(src->dtype) != 2) return fail_hwdge(m, src, "a 2-byte type");
     }
@@ -425,7 +451,8 @@ bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const 
             to += at[q] * d.stride[q];
             from += at[q] * s.stride[q];
         }
-        copy_strided((size_t)d.count[n - 1], dtype_size(d.type), to, (ptrdiff_t)d.stride[n - 1], from, (ptrdiff_t)s.stride[n - 1]);
+        copy_strided((size_t)d.count[n - 1], dtype_size(d.type), to, (ptrdiff_t)d.stride[n - 1], from,
+                     (ptrdiff_t)s.stride[n - 1]);
         int q = n - 2;
         while (q >= 0 && ++at[q] == d.count[q]) at[q--] = 0;
     }
@@ -433,8 +460,8 @@ bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const 
     return nki_lane_close(m, &d.lane, true);
 }
 
-bool nki_dma_compute(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *const *srcs, int count, enum nki_op op,
-                     const struct nki_dma_options *o) {
+bool nki_dma_compute(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *const *srcs, int count,
+                     enum nki_op op, const struct nki_dma_options *o) {
     nki_begin(m, NKI_I_DMA_COMPUTE);
     struct nki_use u[17] = {{.name = "dst", .view = dst, .write = true}};
     if (count < 1 || count > 16) {
@@ -450,7 +477,8 @@ bool nki_dma_compute(struct nki_machine *m, const struct nki_view *dst, const st
     if (op != NKI_OP_ADD) return nki_fail_op(m, "reduce_op", op, "nl.add, the only one dma_compute has");
     for (int i = 0; i <= count; i++) {
         if (u[i].view->indirect) {
-            nki_fail(&m->err, "op-not-simulated", "dma_compute with run-time indices is an NKI operation that the machine does not execute");
+            nki_fail(&m->err, "op-not-simulated",
+                     "dma_compute with run-time indices is an NKI operation that the machine does not execute");
             nki_error_view(&m->err, u[i].name, u[i].view);
             return false;
         }
@@ -487,7 +515,8 @@ bool nki_dma_compute(struct nki_machine *m, const struct nki_view *dst, const st
                 double x[NKI_CHUNK];
                 const double *row = nki_lane_f64(&in, p, s, len, x);
                 double *to = sum + p * in.free + s;
-                for (int64_t k = 0; k < len; k++) to[k] = m->mode == NKI_EXACT ? to[k] + row[k] : (double)((float)to[k] + (float)row[k]);
+                for (int64_t k = 0; k < len; k++)
+                    to[k] = m->mode == NKI_EXACT ? to[k] + row[k] : (double)((float)to[k] + (float)row[k]);
             }
         }
         nki_lane_close(m, &in, false);

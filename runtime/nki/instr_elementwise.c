@@ -27,10 +27,11 @@ static bool close_lanes(struct nki_machine *m, const struct nki_use *uses, int c
     return true;
 }
 
-bool nki_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *a, const struct nki_view *b,
-                       enum nki_op op, int engine) {
+bool nki_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *a,
+                       const struct nki_view *b, enum nki_op op, int engine) {
     nki_begin(m, NKI_I_TENSOR_TENSOR);
-    struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true}, {.name = "data1", .view = a}, {.name = "data2", .view = b}};
+    struct nki_use u[3] = {
+        {.name = "dst", .view = dst, .write = true}, {.name = "data1", .view = a}, {.name = "data2", .view = b}};
     if (!nki_check(m, u, 3)) return false;
     if (!nki_need_op(m, "op", op, NKI_OPF_ALU | NKI_OPF_BITVEC, "a binary operator of the Vector Engine")) return false;
     if (nki_op_is_unary(op)) return nki_fail_op(m, "op", op, "a binary operator of the Vector Engine");
@@ -39,10 +40,13 @@ bool nki_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const 
     bool bits = is_bitvec(m, op);
     bool psum = dst->st->buffer == NKI_PSUM || a->st->buffer == NKI_PSUM || b->st->buffer == NKI_PSUM;
     bool ints = is_int32(dst) && is_int32(a) && is_int32(b);
-    int automatic = m->op_flags[op] & NKI_OPF_GPSIMD || (ints && !bits && !psum) ? NKI_ENGINE_GPSIMD : NKI_ENGINE_VECTOR;
+    int automatic =
+        m->op_flags[op] & NKI_OPF_GPSIMD || (ints && !bits && !psum) ? NKI_ENGINE_GPSIMD : NKI_ENGINE_VECTOR;
     if (bits) {
         for (int i = 0; i < 3; i++)
-            if (!nki_need_dtype(m, &u[i], nki_dtype_mask_int(), "operand-dtype", "an integer type for a bitwise operator")) return false;
+            if (!nki_need_dtype(m, &u[i], nki_dtype_mask_int(), "operand-dtype",
+                                "an integer type for a bitwise operator"))
+                return false;
     }
     int chosen;
     if (!nki_choose_engine(m, engine, automatic, &chosen) || !nki_need_reach(m, chosen, u, 3)) return false;
@@ -95,24 +99,28 @@ bool nki_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const 
     return close_lanes(m, u, 3, l);
 }
 
-// --- tensor_scalar ----------------------------------------------------------------------------------------------------
+// --- tensor_scalar
+// ----------------------------------------------------------------------------------------------------
 
-static bool check_step(struct nki_machine *m, const struct nki_use *data, const struct nki_scalar_step *step, struct nki_use *operand,
-                       const char *op_name, bool slots_unary) {
+static bool check_step(struct nki_machine *m, const struct nki_use *data, const struct nki_scalar_step *step,
+                       struct nki_use *operand, const char *op_name, bool slots_unary) {
     enum nki_op op = step->op;
     const char *want = "an operator of tensor_scalar";
-    if (!nki_need_op(m, op_name, op, NKI_OPF_ALU | NKI_OPF_BITVEC | (slots_unary ? NKI_OPF_UNARY_SLOT : 0), want)) return false;
+    if (!nki_need_op(m, op_name, op, NKI_OPF_ALU | NKI_OPF_BITVEC | (slots_unary ? NKI_OPF_UNARY_SLOT : 0), want))
+        return false;
     bool unary = nki_op_is_unary(op);
     if (unary) {
         bool zero = step->operand.kind == NKI_ABSENT || (step->operand.kind != NKI_VIEW && step->operand.number == 0.0);
         if (zero) return true;
-        nki_fail(&m->err, "value-type", "nl.%s takes one input, so %s must be None or 0", nki_ops[op].name, operand->name);
+        nki_fail(&m->err, "value-type", "nl.%s takes one input, so %s must be None or 0", nki_ops[op].name,
+                 operand->name);
         nki_error_value(&m->err, op_name, "nl.%s", nki_ops[op].name);
         nki_error_want(&m->err, "None or 0");
         return false;
     }
     if (step->operand.kind == NKI_ABSENT) {
-        nki_fail(&m->err, "missing-argument", "nl.%s takes two inputs and %s is missing", nki_ops[op].name, operand->name);
+        nki_fail(&m->err, "missing-argument", "nl.%s takes two inputs and %s is missing", nki_ops[op].name,
+                 operand->name);
         nki_error_value(&m->err, op_name, "nl.%s", nki_ops[op].name);
         nki_error_want(&m->err, "a number or a tile of shape (%" PRId64 ", 1)", data->view->shape[0]);
         return false;
@@ -122,11 +130,15 @@ static bool check_step(struct nki_machine *m, const struct nki_use *data, const 
         operand->vector = true;
         if (!nki_check(m, operand, 1)) return false;
         if (!nki_need_vector(m, data, operand, "operand-not-vector")) return false;
-        if (is_bitvec(m, op)) return nki_need_dtype(m, operand, nki_dtype_mask_int(), "operand-dtype", "an integer type for a bitwise operator");
-        return nki_need_dtype(m, operand, nki_bit(DTYPE_FLOAT32), "operand-dtype", "float32 for an arithmetic operator");
+        if (is_bitvec(m, op))
+            return nki_need_dtype(m, operand, nki_dtype_mask_int(), "operand-dtype",
+                                  "an integer type for a bitwise operator");
+        return nki_need_dtype(m, operand, nki_bit(DTYPE_FLOAT32), "operand-dtype",
+                              "float32 for an arithmetic operator");
     }
     if (is_bitvec(m, op) && step->operand.kind != NKI_INT) {
-        nki_fail(&m->err, "value-type", "%s must be an integer for the bitwise operator nl.%s", operand->name, nki_ops[op].name);
+        nki_fail(&m->err, "value-type", "%s must be an integer for the bitwise operator nl.%s", operand->name,
+                 nki_ops[op].name);
         nki_error_value(&m->err, operand->name, "%g", step->operand.number);
         nki_error_want(&m->err, "an integer");
         return false;
@@ -142,7 +154,8 @@ struct scalar_lane {
     struct nki_lane lane;
 };
 
-static bool open_scalar(struct nki_machine *m, struct scalar_lane *s, const struct nki_scalar_step *step, const struct nki_view *dst) {
+static bool open_scalar(struct nki_machine *m, struct scalar_lane *s, const struct nki_scalar_step *step,
+                        const struct nki_view *dst) {
     memset(s, 0, sizeof *s);
     if (!step || !step->op) return true;
     s->used = true;
@@ -154,7 +167,8 @@ static bool open_scalar(struct nki_machine *m, struct scalar_lane *s, const stru
     if (step->operand.kind != NKI_VIEW || s->unary) return true;
     s->vector = true;
     if (!nki_lane_open(m, &s->lane, step->operand.view, false)) return false;
-    return !nki_overlap(dst, step->operand.view) && dst->st != step->operand.view->st ? true : nki_lane_detach(m, &s->lane);
+    return !nki_overlap(dst, step->operand.view) && dst->st != step->operand.view->st ? true
+                                                                                      : nki_lane_detach(m, &s->lane);
 }
 
 static void close_scalar(struct nki_machine *m, struct scalar_lane *s) {
@@ -168,8 +182,10 @@ static void apply_f32(const struct scalar_lane *s, int64_t p, int64_t n, float *
     }
     float value = (float)s->number;
     if (s->vector) value = *nki_lane_f32(&s->lane, p, 0, 1, &value);
-    if (s->reverse) nki_row_binary_f32(s->op, n, out, &value, 0, in, 1);
-    else nki_row_binary_f32(s->op, n, out, in, 1, &value, 0);
+    if (s->reverse)
+        nki_row_binary_f32(s->op, n, out, &value, 0, in, 1);
+    else
+        nki_row_binary_f32(s->op, n, out, in, 1, &value, 0);
 }
 
 static void apply_f64(const struct scalar_lane *s, int64_t p, int64_t n, double *out, const double *in) {
@@ -179,8 +195,10 @@ static void apply_f64(const struct scalar_lane *s, int64_t p, int64_t n, double 
     }
     double value = s->number;
     if (s->vector) value = *nki_lane_f64(&s->lane, p, 0, 1, &value);
-    if (s->reverse) nki_row_binary_f64(s->op, n, out, &value, 0, in, 1);
-    else nki_row_binary_f64(s->op, n, out, in, 1, &value, 0);
+    if (s->reverse)
+        nki_row_binary_f64(s->op, n, out, &value, 0, in, 1);
+    else
+        nki_row_binary_f64(s->op, n, out, in, 1, &value, 0);
 }
 
 static void apply_bits(const struct scalar_lane *s, int64_t p, int64_t n, int32_t *out, const int32_t *in) {
@@ -190,8 +208,10 @@ static void apply_bits(const struct scalar_lane *s, int64_t p, int64_t n, int32_
     }
     int32_t value = s->bits;
     if (s->vector) nki_lane_bits(&s->lane, p, 0, 1, &value);
-    if (s->reverse) kernels()->binary[ROW_I32][nki_ops[s->op].binary]((size_t)n, out, &value, 0, in, 1);
-    else kernels()->binary[ROW_I32][nki_ops[s->op].binary]((size_t)n, out, in, 1, &value, 0);
+    if (s->reverse)
+        kernels()->binary[ROW_I32][nki_ops[s->op].binary]((size_t)n, out, &value, 0, in, 1);
+    else
+        kernels()->binary[ROW_I32][nki_ops[s->op].binary]((size_t)n, out, in, 1, &value, 0);
 }
 
 // The Scalar Engine up to trn2 takes multiply-add, multiply and add.
@@ -202,7 +222,10 @@ static bool scalar_engine_pair(enum nki_op op0, enum nki_op op1) {
 bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
                        const struct nki_scalar_step *first, const struct nki_scalar_step *second, int engine) {
     nki_begin(m, NKI_I_TENSOR_SCALAR);
-    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true}, {.name = "data", .view = data}, {.name = "operand0"}, {.name = "operand1"}};
+    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true},
+                           {.name = "data", .view = data},
+                           {.name = "operand0"},
+                           {.name = "operand1"}};
     if (!nki_check(m, u, 2)) return false;
     if (!nki_need_same_size(m, &u[1], &u[0])) return false;
     if (!check_step(m, &u[1], first, &u[2], "op0", true)) return false;
@@ -214,8 +237,9 @@ bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const 
     }
     bool bits = is_bitvec(m, first->op);
     if (second->op && is_bitvec(m, second->op) != bits) {
-        nki_fail(&m->err, "op-unsupported", "nl.%s and nl.%s cannot be combined: both must be bitwise or both arithmetic",
-                 nki_ops[first->op].name, nki_ops[second->op].name);
+        nki_fail(&m->err, "op-unsupported",
+                 "nl.%s and nl.%s cannot be combined: both must be bitwise or both arithmetic", nki_ops[first->op].name,
+                 nki_ops[second->op].name);
         nki_error_value(&m->err, "op0", "nl.%s", nki_ops[first->op].name);
         nki_error_value(&m->err, "op1", "nl.%s", nki_ops[second->op].name);
         nki_error_want(&m->err, "two operators of one kind");
@@ -223,7 +247,9 @@ bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const 
     }
     if (bits) {
         for (int i = 0; i < 2; i++)
-            if (!nki_need_dtype(m, &u[i], nki_dtype_mask_int(), "operand-dtype", "an integer type for a bitwise operator")) return false;
+            if (!nki_need_dtype(m, &u[i], nki_dtype_mask_int(), "operand-dtype",
+                                "an integer type for a bitwise operator"))
+                return false;
     }
     bool gpsimd = (m->op_flags[first->op] | (second->op ? m->op_flags[second->op] : 0)) & NKI_OPF_GPSIMD;
     int chosen;
@@ -234,7 +260,8 @@ bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const 
         better = "gpsimd";
     } else if (bits && chosen != NKI_ENGINE_VECTOR) {
         why = "bitwise operators run on the Vector Engine only";
-    } else if (chosen == NKI_ENGINE_SCALAR && !m->target.scalar_tensor_scalar_any && !scalar_engine_pair(first->op, second->op)) {
+    } else if (chosen == NKI_ENGINE_SCALAR && !m->target.scalar_tensor_scalar_any &&
+               !scalar_engine_pair(first->op, second->op)) {
         why = "the Scalar Engine takes multiply and add, multiply, or add here";
     }
     if (why) {
@@ -246,7 +273,11 @@ bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const 
         return false;
     }
     if (!nki_need_reach(m, chosen, u, 4) || !nki_check_initialised(m, u, 4)) return false;
-    struct nki_effect e = {.roundings = bits ? 0 : second->op ? 2 : 1, .bits = bits, .functions = {first->op, second->op}};
+    struct nki_effect e = {.roundings = bits         ? 0
+                                        : second->op ? 2
+                                                     : 1,
+                           .bits = bits,
+                           .functions = {first->op, second->op}};
     struct nki_instruction *r = nki_commit(m, chosen, u, 4, &e);
     if (!r) return false;
     r->alu[0] = (uint8_t)first->op;
@@ -288,9 +319,13 @@ bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const 
 }
 
 bool nki_scalar_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
-                              const struct nki_scalar_step *first, enum nki_op op1, const struct nki_view *other, bool reverse1) {
+                              const struct nki_scalar_step *first, enum nki_op op1, const struct nki_view *other,
+                              bool reverse1) {
     nki_begin(m, NKI_I_SCALAR_TENSOR_TENSOR);
-    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true}, {.name = "data", .view = data}, {.name = "operand1", .view = other}, {.name = "operand0"}};
+    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true},
+                           {.name = "data", .view = data},
+                           {.name = "operand1", .view = other},
+                           {.name = "operand0"}};
     if (!nki_check(m, u, 3)) return false;
     if (is_bitvec(m, first->op)) return nki_fail_op(m, "op0", first->op, "an arithmetic operator");
     if (!nki_need_op(m, "op1", op1, NKI_OPF_ALU, "an arithmetic operator")) return false;
@@ -316,15 +351,19 @@ bool nki_scalar_tensor_tensor(struct nki_machine *m, const struct nki_view *dst,
                 double x[NKI_CHUNK], y[NKI_CHUNK], z[NKI_CHUNK];
                 apply_f64(&s0, p, n, z, nki_lane_f64(&l[1], p, s, n, x));
                 const double *t = nki_lane_f64(&l[2], p, s, n, y);
-                if (reverse1) nki_row_binary_f64(op1, n, z, t, 1, z, 1);
-                else nki_row_binary_f64(op1, n, z, z, 1, t, 1);
+                if (reverse1)
+                    nki_row_binary_f64(op1, n, z, t, 1, z, 1);
+                else
+                    nki_row_binary_f64(op1, n, z, z, 1, t, 1);
                 nki_lane_put_f64(&l[0], p, s, n, z);
             } else {
                 float x[NKI_CHUNK], y[NKI_CHUNK], z[NKI_CHUNK];
                 apply_f32(&s0, p, n, z, nki_lane_f32(&l[1], p, s, n, x));
                 const float *t = nki_lane_f32(&l[2], p, s, n, y);
-                if (reverse1) nki_row_binary_f32(op1, n, z, t, 1, z, 1);
-                else nki_row_binary_f32(op1, n, z, z, 1, t, 1);
+                if (reverse1)
+                    nki_row_binary_f32(op1, n, z, t, 1, z, 1);
+                else
+                    nki_row_binary_f32(op1, n, z, z, 1, t, 1);
                 nki_lane_put_f32(&l[0], p, s, n, z);
             }
         }
@@ -333,7 +372,8 @@ bool nki_scalar_tensor_tensor(struct nki_machine *m, const struct nki_view *dst,
     return close_lanes(m, u, 3, l);
 }
 
-// --- one input ---------------------------------------------------------------------------------------------------------
+// --- one input
+// ---------------------------------------------------------------------------------------------------------
 
 // dst = f(src), or a copy: bit by bit between equal types, else through float32.
 static bool run_unary(struct nki_machine *m, const struct nki_use *u, enum nki_op op) {
@@ -385,7 +425,8 @@ bool nki_tensor_copy(struct nki_machine *m, const struct nki_view *dst, const st
     nki_begin(m, NKI_I_TENSOR_COPY);
     struct nki_use u[2] = {{.name = "dst", .view = dst, .write = true}, {.name = "src", .view = src}};
     if (!nki_check(m, u, 2) || !nki_need_same_size(m, &u[1], &u[0])) return false;
-    if (nki_dtypes[src->dtype].bits_only != nki_dtypes[dst->dtype].bits_only || (nki_dtypes[src->dtype].bits_only && src->dtype != dst->dtype))
+    if (nki_dtypes[src->dtype].bits_only != nki_dtypes[dst->dtype].bits_only ||
+        (nki_dtypes[src->dtype].bits_only && src->dtype != dst->dtype))
         return nki_need_same_dtype(m, &u[0], &u[1]);
     int chosen;
     if (!nki_choose_engine(m, engine, NKI_ENGINE_VECTOR, &chosen) || !nki_need_reach(m, chosen, u, 2)) return false;
@@ -411,19 +452,27 @@ bool nki_memset(struct nki_machine *m, const struct nki_view *dst, const struct 
     if (!nki_check(m, u, 1)) return false;
     const struct nki_dtype_info *t = &nki_dtypes[dst->dtype];
     const char *want = NULL;
-    if (value->kind == NKI_VIEW || value->kind == NKI_ABSENT) want = "a number";
-    else if (t->is_int && value->kind != NKI_INT) want = "an integer, because the tile holds integers";
-    else if (t->bits_only && t->size > 1 && value->number != 0.0) want = "0, the only value a packed type takes";
-    else if (t->is_int && (value->integer < (int64_t)dtype_table[t->raw].min || value->integer > (int64_t)dtype_table[t->raw].max) &&
+    if (value->kind == NKI_VIEW || value->kind == NKI_ABSENT)
+        want = "a number";
+    else if (t->is_int && value->kind != NKI_INT)
+        want = "an integer, because the tile holds integers";
+    else if (t->bits_only && t->size > 1 && value->number != 0.0)
+        want = "0, the only value a packed type takes";
+    else if (t->is_int &&
+             (value->integer < (int64_t)dtype_table[t->raw].min || value->integer > (int64_t)dtype_table[t->raw].max) &&
              dst->dtype != DTYPE_BOOL)
         want = "a value in the range of the tile's type";
     if (want) {
         nki_fail(&m->err, "memset-type", "the value for a tile of %s must be %s", t->name, want);
         nki_error_view(&m->err, "dst", dst);
-        if (value->kind == NKI_INT) nki_error_value(&m->err, "value", "%" PRId64, value->integer);
-        else if (value->kind == NKI_FLOAT) nki_error_value(&m->err, "value", "%.17g", value->number);
+        if (value->kind == NKI_INT)
+            nki_error_value(&m->err, "value", "%" PRId64, value->integer);
+        else if (value->kind == NKI_FLOAT)
+            nki_error_value(&m->err, "value", "%.17g", value->number);
         nki_error_want(&m->err, "%s", want);
-        nki_error_got(&m->err, value->kind == NKI_INT ? "an integer" : value->kind == NKI_FLOAT ? "a float" : "no number");
+        nki_error_got(&m->err, value->kind == NKI_INT     ? "an integer"
+                               : value->kind == NKI_FLOAT ? "a float"
+                                                          : "no number");
         return false;
     }
     int chosen;
@@ -433,8 +482,10 @@ bool nki_memset(struct nki_machine *m, const struct nki_view *dst, const struct 
     if (!r) return false;
     r->elements = (uint32_t)nki_view_free_size(dst);
     if (engine) r->flags |= NKI_FLAG_ENGINE_GIVEN;
-    if (value->number == 0.0) r->alu[0] = NKI_OP_NONE;
-    else r->alu[0] = NKI_OP_COPY;
+    if (value->number == 0.0)
+        r->alu[0] = NKI_OP_NONE;
+    else
+        r->alu[0] = NKI_OP_COPY;
     if (!m->execute) return true;
     struct nki_lane l;
     if (!nki_lane_open(m, &l, dst, true)) return false;
@@ -453,8 +504,10 @@ bool nki_memset(struct nki_machine *m, const struct nki_view *dst, const struct 
     for (int64_t p = 0; p < l.parts; p++) {
         for (int64_t s = 0; s < l.free; s += NKI_CHUNK) {
             int64_t k = l.free - s < NKI_CHUNK ? l.free - s : NKI_CHUNK;
-            if (t->is_int || t->bits_only) nki_lane_put_i64(&l, p, s, k, ints);
-            else nki_lane_put_f64(&l, p, s, k, floats);
+            if (t->is_int || t->bits_only)
+                nki_lane_put_i64(&l, p, s, k, ints);
+            else
+                nki_lane_put_f64(&l, p, s, k, floats);
         }
     }
     return nki_lane_close(m, &l, true);
@@ -463,12 +516,15 @@ bool nki_memset(struct nki_machine *m, const struct nki_view *dst, const struct 
 bool nki_copy_predicated(struct nki_machine *m, const struct nki_view *dst, const struct nki_value *src,
                          const struct nki_view *predicate, bool reverse) {
     nki_begin(m, NKI_I_TENSOR_COPY_PREDICATED);
-    struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true, .read_too = true}, {.name = "predicate", .view = predicate}, {.name = "src"}};
+    struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true, .read_too = true},
+                           {.name = "predicate", .view = predicate},
+                           {.name = "src"}};
     if (src->kind == NKI_VIEW) u[2].view = src->view;
     if (!nki_check(m, u, 3) || !nki_need_same_size(m, &u[0], &u[1])) return false;
     uint32_t unsigned_types = nki_bit(DTYPE_UINT8) | nki_bit(DTYPE_UINT16) | nki_bit(DTYPE_UINT32);
     if (!nki_need_dtype(m, &u[1], unsigned_types, "operand-dtype", "uint8, uint16 or uint32")) return false;
-    if (u[2].view && (!nki_need_same_size(m, &u[0], &u[2]) || !nki_need_same_dtype(m, &u[2], &u[0]) || !nki_need_not_both_psum(m, &u[2], &u[1])))
+    if (u[2].view && (!nki_need_same_size(m, &u[0], &u[2]) || !nki_need_same_dtype(m, &u[2], &u[0]) ||
+                      !nki_need_not_both_psum(m, &u[2], &u[1])))
         return false;
     if (!nki_check_initialised(m, u, 3)) return false;
     struct nki_effect e = {.moves = true};

@@ -27,7 +27,8 @@ static bool check_pattern(struct nki_machine *m, const struct nki_use *dst, cons
     for (int d = 0; d < a->count; d++) n *= a->num[d];
     int64_t free_size = nki_view_free_size(dst->view);
     if (n == free_size) return true;
-    nki_fail(&m->err, "pattern-size", "the pattern makes %" PRId64 " values per partition, %s has %" PRId64 " elements", n, dst->name, free_size);
+    nki_fail(&m->err, "pattern-size", "the pattern makes %" PRId64 " values per partition, %s has %" PRId64 " elements",
+             n, dst->name, free_size);
     nki_error_view(&m->err, dst->name, dst->view);
     nki_error_value(&m->err, "pattern", "%" PRId64 " values", n);
     nki_error_want(&m->err, "%" PRId64, free_size);
@@ -70,7 +71,8 @@ static bool compare(enum nki_op op, double a, double b) {
 static bool is_compare(enum nki_op op) { return op >= NKI_OP_EQUAL && op <= NKI_OP_GREATER_EQUAL; }
 
 // Write chosen values: bit by bit where the types are equal, so that selected integers stay exact.
-static void put_chosen(struct nki_machine *m, const struct nki_lane *dst, int64_t p, int64_t s, int64_t n, const double *v) {
+static void put_chosen(struct nki_machine *m, const struct nki_lane *dst, int64_t p, int64_t s, int64_t n,
+                       const double *v) {
     if (m->mode == NKI_EXACT || !dtype_is_float(dst->type)) {
         nki_lane_put_f64(dst, p, s, n, v);
         return;
@@ -80,13 +82,14 @@ static void put_chosen(struct nki_machine *m, const struct nki_lane *dst, int64_
     nki_lane_put_f32(dst, p, s, n, f);
 }
 
-bool nki_affine_select(struct nki_machine *m, const struct nki_view *dst, const struct nki_affine *a, const struct nki_view *on_true,
-                       double on_false, enum nki_op cmp) {
+bool nki_affine_select(struct nki_machine *m, const struct nki_view *dst, const struct nki_affine *a,
+                       const struct nki_view *on_true, double on_false, enum nki_op cmp) {
     nki_begin(m, NKI_I_AFFINE_SELECT);
     struct nki_use u[2] = {{.name = "dst", .view = dst, .write = true}, {.name = "on_true_tile", .view = on_true}};
     if (!nki_check(m, u, 2)) return false;
     if (!is_compare(cmp)) return nki_fail_op(m, "cmp_op", cmp, "a comparison");
-    if (!nki_need_same_size(m, &u[1], &u[0]) || !check_pattern(m, &u[0], a) || !nki_check_initialised(m, u, 2)) return false;
+    if (!nki_need_same_size(m, &u[1], &u[0]) || !check_pattern(m, &u[0], a) || !nki_check_initialised(m, u, 2))
+        return false;
     struct nki_effect e = {.moves = true, .functions = {cmp}};
     struct nki_instruction *r = nki_commit(m, NKI_ENGINE_GPSIMD, u, 2, &e);
     if (!r) return false;
@@ -94,7 +97,8 @@ bool nki_affine_select(struct nki_machine *m, const struct nki_view *dst, const 
     r->elements = (uint32_t)nki_view_free_size(dst);
     if (!m->execute) return true;
     struct nki_lane in, out;
-    if (!nki_lane_open(m, &in, on_true, false) || (nki_overlap(dst, on_true) && !nki_lane_detach(m, &in)) || !nki_lane_open(m, &out, dst, true))
+    if (!nki_lane_open(m, &in, on_true, false) || (nki_overlap(dst, on_true) && !nki_lane_detach(m, &in)) ||
+        !nki_lane_open(m, &out, dst, true))
         return false;
     for (int64_t p = 0; p < out.parts; p++) {
         for (int64_t s = 0; s < out.free; s += NKI_CHUNK) {
@@ -115,13 +119,18 @@ static void fold_max(struct nki_machine *m, int64_t p, int64_t n, const double *
     m->dve_acc[p] = nki_reduce_combine(NKI_OP_MAXIMUM, m->dve_acc[p], nki_row_reduce_f64(NKI_OP_MAXIMUM, n, v), true);
 }
 
-bool nki_range_select_op(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *on_true, const struct nki_range_select *o) {
+bool nki_range_select_op(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *on_true,
+                         const struct nki_range_select *o) {
     nki_begin(m, NKI_I_RANGE_SELECT);
-    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true}, {.name = "on_true_tile", .view = on_true},
-                           {.name = "bound0", .view = o->bound0, .vector = true}, {.name = "bound1", .view = o->bound1, .vector = true}};
+    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true},
+                           {.name = "on_true_tile", .view = on_true},
+                           {.name = "bound0", .view = o->bound0, .vector = true},
+                           {.name = "bound1", .view = o->bound1, .vector = true}};
     if (!nki_check(m, u, 4)) return false;
-    if (!is_compare(o->op0) || o->op0 == NKI_OP_NOT_EQUAL) return nki_fail_op(m, "comp_op0", o->op0, "equal, less, less_equal, greater or greater_equal");
-    if (!is_compare(o->op1) || o->op1 == NKI_OP_NOT_EQUAL) return nki_fail_op(m, "comp_op1", o->op1, "equal, less, less_equal, greater or greater_equal");
+    if (!is_compare(o->op0) || o->op0 == NKI_OP_NOT_EQUAL)
+        return nki_fail_op(m, "comp_op0", o->op0, "equal, less, less_equal, greater or greater_equal");
+    if (!is_compare(o->op1) || o->op1 == NKI_OP_NOT_EQUAL)
+        return nki_fail_op(m, "comp_op1", o->op1, "equal, less, less_equal, greater or greater_equal");
     if (!nki_need_same_size(m, &u[1], &u[0]) || !nki_need_vector(m, &u[1], &u[2], "operand-not-vector") ||
         !nki_need_vector(m, &u[1], &u[3], "operand-not-vector"))
         return false;
@@ -148,7 +157,8 @@ bool nki_range_select_op(struct nki_machine *m, const struct nki_view *dst, cons
     if (m->execute) {
         struct nki_lane in, out, low, high;
         if (!nki_lane_open(m, &in, on_true, false) || (nki_overlap(dst, on_true) && !nki_lane_detach(m, &in)) ||
-            !nki_lane_open(m, &low, o->bound0, false) || !nki_lane_open(m, &high, o->bound1, false) || !nki_lane_open(m, &out, dst, true))
+            !nki_lane_open(m, &low, o->bound0, false) || !nki_lane_open(m, &high, o->bound1, false) ||
+            !nki_lane_open(m, &out, dst, true))
             return false;
         for (int64_t p = 0; p < out.parts; p++) {
             double b0, b1;
@@ -174,15 +184,20 @@ bool nki_range_select_op(struct nki_machine *m, const struct nki_view *dst, cons
     return nki_vector_reduce_end(m, o->reduce_res, false);
 }
 
-bool nki_select_reduce(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *predicate, const struct nki_view *on_true,
-                       const struct nki_value *on_false, const struct nki_view *reduce_res, enum nki_reduce_cmd cmd, bool reverse) {
+bool nki_select_reduce(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *predicate,
+                       const struct nki_view *on_true, const struct nki_value *on_false,
+                       const struct nki_view *reduce_res, enum nki_reduce_cmd cmd, bool reverse) {
     nki_begin(m, NKI_I_SELECT_REDUCE);
-    struct nki_use u[4] = {{.name = "dst", .view = dst, .write = true}, {.name = "predicate", .view = predicate}, {.name = "on_true", .view = on_true},
-                           {.name = "on_false", .view = on_false->kind == NKI_VIEW ? on_false->view : NULL, .vector = true}};
+    struct nki_use u[4] = {
+        {.name = "dst", .view = dst, .write = true},
+        {.name = "predicate", .view = predicate},
+        {.name = "on_true", .view = on_true},
+        {.name = "on_false", .view = on_false->kind == NKI_VIEW ? on_false->view : NULL, .vector = true}};
     if (!nki_check(m, u, 4) || !nki_need_same_size(m, &u[2], &u[1]) || !nki_need_same_size(m, &u[2], &u[0]) ||
         !nki_need_not_both_psum(m, &u[2], &u[1]))
         return false;
-    uint32_t allowed = (nki_dtype_mask_float() | nki_dtype_mask_int()) & ~(nki_bit(DTYPE_TFLOAT32) | nki_bit(DTYPE_INT32) | nki_bit(DTYPE_UINT32));
+    uint32_t allowed = (nki_dtype_mask_float() | nki_dtype_mask_int()) &
+                       ~(nki_bit(DTYPE_TFLOAT32) | nki_bit(DTYPE_INT32) | nki_bit(DTYPE_UINT32));
     if (!nki_need_dtype(m, &u[2], allowed, "operand-dtype", "any type but tfloat32, int32 and uint32")) return false;
     if (u[3].view && !nki_need_vector(m, &u[2], &u[3], "operand-not-vector")) return false;
     if (reduce_res) {
@@ -201,7 +216,8 @@ bool nki_select_reduce(struct nki_machine *m, const struct nki_view *dst, const 
         struct nki_lane in, mask, out, other;
         if (!nki_lane_open(m, &in, on_true, false) || (nki_overlap(dst, on_true) && !nki_lane_detach(m, &in)) ||
             !nki_lane_open(m, &mask, predicate, false) || (nki_overlap(dst, predicate) && !nki_lane_detach(m, &mask)) ||
-            (u[3].view && (!nki_lane_open(m, &other, on_false->view, false) || !nki_lane_detach(m, &other))) || !nki_lane_open(m, &out, dst, true))
+            (u[3].view && (!nki_lane_open(m, &other, on_false->view, false) || !nki_lane_detach(m, &other))) ||
+            !nki_lane_open(m, &out, dst, true))
             return false;
         for (int64_t p = 0; p < out.parts; p++) {
             double f = on_false->number;
@@ -225,9 +241,12 @@ bool nki_select_reduce(struct nki_machine *m, const struct nki_view *dst, const 
     return nki_vector_reduce_end(m, reduce_res, false);
 }
 
-bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data, const struct nki_view *indices) {
+bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
+                  const struct nki_view *indices) {
     nki_begin(m, NKI_I_NC_N_GATHER);
-    struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true}, {.name = "data", .view = data}, {.name = "indices", .view = indices}};
+    struct nki_use u[3] = {{.name = "dst", .view = dst, .write = true},
+                           {.name = "data", .view = data},
+                           {.name = "indices", .view = indices}};
     if (!nki_check(m, u, 3) || !nki_need_same_size(m, &u[2], &u[0]) || !nki_need_partitions(m, &u[1], &u[0]) ||
         !nki_need_same_dtype(m, &u[0], &u[1]) || !nki_check_initialised(m, u, 3))
         return false;
@@ -237,8 +256,9 @@ bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struc
     r->elements = (uint32_t)nki_view_free_size(dst);
     if (!m->execute) return true;
     struct nki_lane in, at, out;
-    if (!nki_lane_open(m, &in, data, false) || (dst->st == data->st && !nki_lane_detach(m, &in)) || !nki_lane_open(m, &at, indices, false) ||
-        (dst->st == indices->st && !nki_lane_detach(m, &at)) || !nki_lane_open(m, &out, dst, true))
+    if (!nki_lane_open(m, &in, data, false) || (dst->st == data->st && !nki_lane_detach(m, &in)) ||
+        !nki_lane_open(m, &at, indices, false) || (dst->st == indices->st && !nki_lane_detach(m, &at)) ||
+        !nki_lane_open(m, &out, dst, true))
         return false;
     bool ok = true;
     for (int64_t p = 0; ok && p < out.parts; p++) {
@@ -246,7 +266,9 @@ bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struc
             int64_t k, bits;
             nki_lane_i64(&at, p, i, 1, &k);
             if (k < 0 || k >= in.free) {
-                nki_fail(&m->err, "out-of-bounds", "index %" PRId64 " of partition %" PRId64 " is outside data's %" PRId64 " elements", k, p, in.free);
+                nki_fail(&m->err, "out-of-bounds",
+                         "index %" PRId64 " of partition %" PRId64 " is outside data's %" PRId64 " elements", k, p,
+                         in.free);
                 nki_error_view(&m->err, "data", data);
                 nki_error_view(&m->err, "indices", indices);
                 nki_error_want(&m->err, "0 <= index < %" PRId64, in.free);
@@ -269,7 +291,8 @@ bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struc
     return ok;
 }
 
-bool nki_stream_shuffle(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const int64_t *mask) {
+bool nki_stream_shuffle(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                        const int64_t *mask) {
     nki_begin(m, NKI_I_NC_STREAM_SHUFFLE);
     bool keeps = false;
     for (int i = 0; i < 32; i++) {
@@ -293,7 +316,9 @@ bool nki_stream_shuffle(struct nki_machine *m, const struct nki_view *dst, const
     r->elements = (uint32_t)nki_view_free_size(dst);
     if (!m->execute) return true;
     struct nki_lane in, out;
-    if (!nki_lane_open(m, &in, src, false) || (dst->st == src->st && !nki_lane_detach(m, &in)) || !nki_lane_open(m, &out, dst, true)) return false;
+    if (!nki_lane_open(m, &in, src, false) || (dst->st == src->st && !nki_lane_detach(m, &in)) ||
+        !nki_lane_open(m, &out, dst, true))
+        return false;
     for (int64_t p = 0; p < out.parts; p++) {
         int64_t from = mask[p % 32] == 255 ? -1 : p / 32 * 32 + mask[p % 32];
         if (from < 0 || from >= in.parts) continue;

@@ -41,8 +41,10 @@ static bool prepare_write(struct nki_machine *m, const struct nki_view *v) {
     if (!st->filled) {
         struct nki_box b;
         bool all = nki_view_box(v, &b) && b.r0 == 0 && b.c0 == 0 && b.r1 == st->init.rows && b.c1 == st->init.cols;
-        if (all) st->filled = true;
-        else nki_storage_poison(st, m->poison);
+        if (all)
+            st->filled = true;
+        else
+            nki_storage_poison(st, m->poison);
     }
     return true;
 }
@@ -206,7 +208,8 @@ const float *nki_lane_f32(const struct nki_lane *l, int64_t p, int64_t start, in
     if (l->direct32) return (const float *)(const void *)row + start;
     if (l->n <= 1) {
         int64_t stride = l->n ? l->stride[0] : 0;
-        gather_f32((size_t)n, buffer, l->type, row + start * stride, (ptrdiff_t)(l->n ? stride : (int64_t)dtype_size(l->type)));
+        gather_f32((size_t)n, buffer, l->type, row + start * stride,
+                   (ptrdiff_t)(l->n ? stride : (int64_t)dtype_size(l->type)));
         return buffer;
     }
     if (start == 0 && n == l->free) {
@@ -246,7 +249,8 @@ static enum dtype unsigned_of(enum dtype t) {
 void nki_lane_bits(const struct nki_lane *l, int64_t p, int64_t start, int64_t n, int32_t *buffer) {
     struct walk w;
     for (walk_open(&w, l, p, start, n); walk_next(&w);)
-        convert_row((size_t)w.run_count, DTYPE_INT32, buffer + w.done, 4, unsigned_of(l->type), w.run, (ptrdiff_t)w.run_stride);
+        convert_row((size_t)w.run_count, DTYPE_INT32, buffer + w.done, 4, unsigned_of(l->type), w.run,
+                    (ptrdiff_t)w.run_stride);
 }
 
 float *nki_lane_out_f32(const struct nki_lane *l, int64_t p, int64_t start, float *buffer) {
@@ -287,7 +291,8 @@ void nki_lane_put_i64(const struct nki_lane *l, int64_t p, int64_t start, int64_
 void nki_lane_put_bits(const struct nki_lane *l, int64_t p, int64_t start, int64_t n, const int32_t *from) {
     struct walk w;
     for (walk_open(&w, l, p, start, n); walk_next(&w);)
-        convert_row((size_t)w.run_count, unsigned_of(l->type), w.run, (ptrdiff_t)w.run_stride, DTYPE_INT32, from + w.done, 4);
+        convert_row((size_t)w.run_count, unsigned_of(l->type), w.run, (ptrdiff_t)w.run_stride, DTYPE_INT32,
+                    from + w.done, 4);
 }
 
 void nki_lane_copy(const struct nki_lane *dst, const struct nki_lane *src, int64_t p) {

@@ -47,11 +47,13 @@ static bool check_start(struct nki_machine *m, const struct nki_use *u) {
     int64_t n = u->view->shape[0], start = u->view->part;
     int64_t step = n > 64 ? 128 : n > 32 ? 64 : 32;
     if (start % step == 0 && start + n <= m->target.partitions) return true;
-    nki_fail(&m->err, "start-partition", "%s covers %" PRId64 " partitions and starts at partition %" PRId64, u->name, n, start);
+    nki_fail(&m->err, "start-partition", "%s covers %" PRId64 " partitions and starts at partition %" PRId64, u->name,
+             n, start);
     m->err.doc = "trainium_inferentia2_arch";
     nki_error_view(&m->err, u->name, u->view);
-    nki_error_want(&m->err, n > 64 ? "start 0 (more than 64 partitions)" : n > 32 ? "start 0 or 64 (33 to 64 partitions)"
-                                                                         : "start 0, 32, 64 or 96 (up to 32 partitions)");
+    nki_error_want(&m->err, n > 64   ? "start 0 (more than 64 partitions)"
+                            : n > 32 ? "start 0 or 64 (33 to 64 partitions)"
+                                     : "start 0, 32, 64 or 96 (up to 32 partitions)");
     nki_error_got(&m->err, "start %" PRId64, start);
     nki_error_limit(&m->err, step);
     return false;
@@ -70,7 +72,8 @@ static bool check_one(struct nki_machine *m, const struct nki_row *row, const st
                 if (want[0]) strcat(want, " or ");
                 strcat(want, nki_dtypes[t].name);
             }
-            nki_fail(&m->err, kinds <= 4 ? "operand-dtype" : "dtype-unsupported", "%s cannot be %s", u->name, nki_dtypes[v->dtype].name);
+            nki_fail(&m->err, kinds <= 4 ? "operand-dtype" : "dtype-unsupported", "%s cannot be %s", u->name,
+                     nki_dtypes[v->dtype].name);
             nki_error_view(&m->err, u->name, v);
             nki_error_want(&m->err, "%s", want);
             nki_error_got(&m->err, "%s", nki_dtypes[v->dtype].name);
@@ -87,7 +90,8 @@ static bool check_one(struct nki_machine *m, const struct nki_row *row, const st
     bool dma = m->now == NKI_I_DMA_COPY || m->now == NKI_I_DMA_TRANSPOSE || m->now == NKI_I_DMA_COMPUTE;
     if (dma) return true;
     if (v->indirect) {
-        nki_fail(&m->err, "indirect-view", "%s has a run-time index, which this instruction does not take here", u->name);
+        nki_fail(&m->err, "indirect-view", "%s has a run-time index, which this instruction does not take here",
+                 u->name);
         nki_error_view(&m->err, u->name, v);
         nki_error_want(&m->err, "a tensor without a run-time index");
         return false;
@@ -106,7 +110,8 @@ static bool check_one(struct nki_machine *m, const struct nki_row *row, const st
             nki_fail(&m->err, "pattern-dims", "%s needs an access pattern of %d free dimensions", u->name, p.n);
             m->err.doc = "nki-aps";
             nki_error_view(&m->err, u->name, v);
-            nki_error_want(&m->err, "at most %" PRId64 " free dimensions after merging contiguous ones", m->target.pattern_dims);
+            nki_error_want(&m->err, "at most %" PRId64 " free dimensions after merging contiguous ones",
+                           m->target.pattern_dims);
             nki_error_got(&m->err, "%d", p.n);
             nki_error_limit(&m->err, m->target.pattern_dims);
             return false;
@@ -118,8 +123,8 @@ static bool check_one(struct nki_machine *m, const struct nki_row *row, const st
 bool nki_need_generation(struct nki_machine *m, int generation) {
     if (m->target.generation >= generation) return true;
     const struct nki_row *row = &m->rows[m->now];
-    nki_fail(&m->err, "target-unsupported", "%s needs NeuronCore-v%d, the target %s has NeuronCore-v%d", row->name, generation,
-             m->target.name, m->target.generation);
+    nki_fail(&m->err, "target-unsupported", "%s needs NeuronCore-v%d, the target %s has NeuronCore-v%d", row->name,
+             generation, m->target.name, m->target.generation);
     nki_error_want(&m->err, "NeuronCore-v%d or newer", generation);
     nki_error_got(&m->err, "%s", m->target.name);
     nki_error_limit(&m->err, generation);
@@ -141,8 +146,9 @@ bool nki_check_initialised(struct nki_machine *m, const struct nki_use *uses, in
         struct nki_storage *st = u->view->st;
         if (st->init.full || nki_view_area(u->view, &st->init, NKI_AREA_ALL)) continue;
         bool never = nki_area_is_empty(&st->init);
-        nki_fail(&m->err, "uninitialized-read", never ? "%s is read before anything was written to it"
-                                                      : "%s reads elements that were never written", u->name);
+        nki_fail(&m->err, "uninitialized-read",
+                 never ? "%s is read before anything was written to it" : "%s reads elements that were never written",
+                 u->name);
         m->err.doc = "nki_simulator";
         nki_error_view(&m->err, u->name, u->view);
         nki_error_want(&m->err, "every element written before it is read");
@@ -155,8 +161,8 @@ bool nki_check_initialised(struct nki_machine *m, const struct nki_use *uses, in
 
 bool nki_need_partitions(struct nki_machine *m, const struct nki_use *a, const struct nki_use *b) {
     if (a->view->shape[0] == b->view->shape[0]) return true;
-    nki_fail(&m->err, "partition-mismatch", "%s has %" PRId64 " partitions, %s has %" PRId64, b->name, b->view->shape[0], a->name,
-             a->view->shape[0]);
+    nki_fail(&m->err, "partition-mismatch", "%s has %" PRId64 " partitions, %s has %" PRId64, b->name,
+             b->view->shape[0], a->name, a->view->shape[0]);
     nki_error_view(&m->err, a->name, a->view);
     nki_error_view(&m->err, b->name, b->view);
     nki_error_want(&m->err, "%" PRId64, a->view->shape[0]);
@@ -168,7 +174,8 @@ bool nki_need_same_size(struct nki_machine *m, const struct nki_use *a, const st
     if (!nki_need_partitions(m, a, b)) return false;
     int64_t fa = nki_view_free_size(a->view), fb = nki_view_free_size(b->view);
     if (fa == fb) return true;
-    nki_fail(&m->err, "free-size-mismatch", "%s has %" PRId64 " elements per partition, %s has %" PRId64, b->name, fb, a->name, fa);
+    nki_fail(&m->err, "free-size-mismatch", "%s has %" PRId64 " elements per partition, %s has %" PRId64, b->name, fb,
+             a->name, fa);
     nki_error_view(&m->err, a->name, a->view);
     nki_error_view(&m->err, b->name, b->view);
     nki_error_want(&m->err, "%" PRId64, fa);
@@ -176,12 +183,13 @@ bool nki_need_same_size(struct nki_machine *m, const struct nki_use *a, const st
     return false;
 }
 
-bool nki_need_vector(struct nki_machine *m, const struct nki_use *data, const struct nki_use *vector, const char *code) {
+bool nki_need_vector(struct nki_machine *m, const struct nki_use *data, const struct nki_use *vector,
+                     const char *code) {
     int64_t p = data->view->shape[0], f = nki_view_free_size(vector->view);
     if (f == 1 && vector->view->shape[0] == p) return true;
     char text[96];
-    nki_fail(&m->err, code, "%s must hold one element for each of the %" PRId64 " partitions of %s, its shape is %s", vector->name,
-             p, data->name, nki_view_shape_text(text, vector->view));
+    nki_fail(&m->err, code, "%s must hold one element for each of the %" PRId64 " partitions of %s, its shape is %s",
+             vector->name, p, data->name, nki_view_shape_text(text, vector->view));
     nki_error_view(&m->err, data->name, data->view);
     nki_error_view(&m->err, vector->name, vector->view);
     nki_error_want(&m->err, "[%" PRId64 ",1]", p);
@@ -191,8 +199,8 @@ bool nki_need_vector(struct nki_machine *m, const struct nki_use *data, const st
 
 bool nki_need_not_both_psum(struct nki_machine *m, const struct nki_use *a, const struct nki_use *b) {
     if (a->view->st->buffer != NKI_PSUM || b->view->st->buffer != NKI_PSUM) return true;
-    nki_fail(&m->err, "two-psum-operands", "%s and %s are both in PSUM; one instruction reads at most one of them there", a->name,
-             b->name);
+    nki_fail(&m->err, "two-psum-operands",
+             "%s and %s are both in PSUM; one instruction reads at most one of them there", a->name, b->name);
     nki_error_view(&m->err, a->name, a->view);
     nki_error_view(&m->err, b->name, b->view);
     nki_error_want(&m->err, "at least one of the two in SBUF");
@@ -246,8 +254,8 @@ bool nki_fail_op(struct nki_machine *m, const char *name, enum nki_op op, const 
 bool nki_need_op(struct nki_machine *m, const char *name, enum nki_op op, uint32_t flags, const char *want) {
     if (!(m->op_flags[op] & flags)) return nki_fail_op(m, name, op, want);
     if (m->op_flags[op] & NKI_OPF_GEN4 && m->target.generation < 4) {
-        nki_fail(&m->err, "target-unsupported", "nl.%s needs NeuronCore-v4, the target %s has NeuronCore-v%d", nki_ops[op].name,
-                 m->target.name, m->target.generation);
+        nki_fail(&m->err, "target-unsupported", "nl.%s needs NeuronCore-v4, the target %s has NeuronCore-v%d",
+                 nki_ops[op].name, m->target.name, m->target.generation);
         nki_error_value(&m->err, name, "nl.%s", nki_ops[op].name);
         nki_error_want(&m->err, "NeuronCore-v4");
         nki_error_limit(&m->err, 4);

@@ -34,8 +34,8 @@ void nki_machine_close(struct nki_machine *m) {
     nki_pool_close(&m->pool);
 }
 
-struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer buffer, int dtype, const int64_t *shape, int ndim,
-                                        const char *name) {
+struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer buffer, int dtype, const int64_t *shape,
+                                        int ndim, const char *name) {
     if (m->storage_count == m->storage_capacity) {
         uint32_t capacity = m->storage_capacity ? m->storage_capacity * 2 : 64;
         struct nki_storage **list = realloc(m->storages, capacity * sizeof *list);
@@ -71,7 +71,11 @@ struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer b
     st->row_elems = chip ? st->free_elems : ndim ? shape[ndim - 1] : 1;
     st->pitch = (size_t)st->free_elems * st->cell;
     st->bytes = (size_t)all * st->cell;
-    nki_area_open(&st->init, chip ? st->partitions : st->row_elems ? all / st->row_elems : 0, st->row_elems * (int64_t)size);
+    nki_area_open(&st->init,
+                  chip            ? st->partitions
+                  : st->row_elems ? all / st->row_elems
+                                  : 0,
+                  st->row_elems * (int64_t)size);
     nki_area_open(&st->matmul, st->init.rows, st->init.cols);
     m->storages[m->storage_count++] = st;
     return st;
@@ -111,15 +115,16 @@ static bool fail_shape(struct nki_machine *m, const int64_t *shape, int ndim) {
 }
 
 // Bytes of a partition against what the memory has; the whole tensor as the error's operand.
-static bool check_fits(struct nki_machine *m, enum nki_buffer buffer, const int64_t *shape, int ndim, int dtype, int64_t from) {
+static bool check_fits(struct nki_machine *m, enum nki_buffer buffer, const int64_t *shape, int ndim, int dtype,
+                       int64_t from) {
     int64_t free_bytes = (int64_t)nki_dtype_size(dtype);
     for (int d = 1; d < ndim; d++) free_bytes *= shape[d];
     int64_t limit = buffer == NKI_PSUM ? m->target.psum_bytes : m->target.sbuf_bytes;
     char text[96];
     if (from + free_bytes <= limit) return true;
     nki_fail(&m->err, buffer == NKI_PSUM ? "psum-capacity" : "sbuf-capacity",
-             "a tensor of %" PRId64 " bytes per partition does not fit %s, which has %" PRId64, free_bytes, nki_buffer_names[buffer],
-             limit);
+             "a tensor of %" PRId64 " bytes per partition does not fit %s, which has %" PRId64, free_bytes,
+             nki_buffer_names[buffer], limit);
     nki_error_value(&m->err, "shape", "%s", nki_shape_text(text, shape, ndim));
     nki_error_value(&m->err, "dtype", "%s", nki_dtypes[dtype].name);
     nki_error_value(&m->err, "buffer", "%s", nki_buffer_names[buffer]);
@@ -129,8 +134,8 @@ static bool check_fits(struct nki_machine *m, enum nki_buffer buffer, const int6
     return false;
 }
 
-bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *shape, int ndim, int dtype, enum nki_buffer buffer,
-                 const char *name, const int64_t *address) {
+bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *shape, int ndim, int dtype,
+                 enum nki_buffer buffer, const char *name, const int64_t *address) {
     char text[96];
     m->err.op = "nl.ndarray";
     m->err.doc = "nki.language.ndarray";
@@ -162,8 +167,8 @@ bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *sha
     if (nki_on_chip(buffer)) {
         if (ndim == 1) sizes[ndim++] = 1;
         if (sizes[0] > m->target.partitions) {
-            nki_fail(&m->err, "partition-exceeds-limit", "%s has %" PRId64 " partitions, %" PRId64 " asked for", nki_buffer_names[buffer],
-                     m->target.partitions, sizes[0]);
+            nki_fail(&m->err, "partition-exceeds-limit", "%s has %" PRId64 " partitions, %" PRId64 " asked for",
+                     nki_buffer_names[buffer], m->target.partitions, sizes[0]);
             nki_error_value(&m->err, "shape", "%s", nki_shape_text(text, sizes, ndim));
             nki_error_value(&m->err, "buffer", "%s", nki_buffer_names[buffer]);
             nki_error_want(&m->err, "at most %" PRId64 " in dimension 0", m->target.partitions);
@@ -173,11 +178,13 @@ bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *sha
         }
         if (address && (address[0] < 0 || address[1] < 0 || address[0] + sizes[0] > m->target.partitions ||
                         (buffer == NKI_PSUM && address[1] % m->target.psum_bank_bytes != 0))) {
-            nki_fail(&m->err, "address-invalid", "address (%" PRId64 ", %" PRId64 ") is not a place for this tensor in %s", address[0],
-                     address[1], nki_buffer_names[buffer]);
+            nki_fail(&m->err, "address-invalid",
+                     "address (%" PRId64 ", %" PRId64 ") is not a place for this tensor in %s", address[0], address[1],
+                     nki_buffer_names[buffer]);
             nki_error_value(&m->err, "address", "(%" PRId64 ", %" PRId64 ")", address[0], address[1]);
-            nki_error_want(&m->err, buffer == NKI_PSUM ? "a partition and a byte offset that starts a bank of %" PRId64 " bytes"
-                                                       : "a partition and a byte offset inside %" PRId64 " bytes",
+            nki_error_want(&m->err,
+                           buffer == NKI_PSUM ? "a partition and a byte offset that starts a bank of %" PRId64 " bytes"
+                                              : "a partition and a byte offset inside %" PRId64 " bytes",
                            buffer == NKI_PSUM ? m->target.psum_bank_bytes : m->target.sbuf_bytes);
             return false;
         }
@@ -203,8 +210,8 @@ bool nki_machine_finish(struct nki_machine *m, const struct nki_view *outputs, i
         struct nki_storage *st = v->st;
         m->err.site = st->site;
         if (st->buffer != NKI_SHARED_HBM) {
-            nki_fail(&m->err, "output-not-shared-hbm", "output %d is in %s; a kernel's results must be in shared_hbm", i + 1,
-                     nki_buffer_names[st->buffer]);
+            nki_fail(&m->err, "output-not-shared-hbm", "output %d is in %s; a kernel's results must be in shared_hbm",
+                     i + 1, nki_buffer_names[st->buffer]);
             m->err.doc = "nki-migration-guide";
             nki_error_view(&m->err, "output", v);
             nki_error_value(&m->err, "index", "%d", i + 1);
@@ -222,8 +229,9 @@ bool nki_machine_finish(struct nki_machine *m, const struct nki_view *outputs, i
             at[d] = flat % st->shape[d];
             flat /= st->shape[d];
         }
-        nki_fail(&m->err, "output-not-written", "%" PRId64 " of %" PRId64 " elements of output %d are never written, the first at %s",
-                 missing / size, st->partitions * st->free_elems, i + 1, nki_shape_text(text, at, st->ndim));
+        nki_fail(&m->err, "output-not-written",
+                 "%" PRId64 " of %" PRId64 " elements of output %d are never written, the first at %s", missing / size,
+                 st->partitions * st->free_elems, i + 1, nki_shape_text(text, at, st->ndim));
         nki_error_view(&m->err, "output", v);
         nki_error_value(&m->err, "index", "%d", i + 1);
         nki_error_value(&m->err, "first", "%s", text);
@@ -238,7 +246,8 @@ bool nki_machine_finish(struct nki_machine *m, const struct nki_view *outputs, i
         struct nki_view v;
         nki_view_of(&v, st);
         m->err.site = st->written_site > 0 ? st->written_site : 0;
-        nki_fail(&m->err, "immutable-input", "the input %s is written and not returned", st->name ? st->name : "tensor");
+        nki_fail(&m->err, "immutable-input", "the input %s is written and not returned",
+                 st->name ? st->name : "tensor");
         nki_error_view(&m->err, "dst", &v);
         nki_error_want(&m->err, "a tensor made with nl.ndarray(buffer=nl.shared_hbm)");
         nki_error_got(&m->err, "the kernel's argument %s", st->name ? st->name : "");

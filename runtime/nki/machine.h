@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // machine.h: the NKI machine: memories, limits, the record, and every instruction it executes.
 //
-// A kernel's calls arrive one by one in program order. Each is validated against the tables given at creation, recorded,
-// and, unless the machine only follows shapes, executed at once. A machine belongs to one Lua state and one run; it owns
-// storages, record and errors, and nothing of it is shared.
-// An instruction returns true, or false with machine.err filled: a refusal that names the operands, the limit and the
-// document. Warnings are kept in a list and do not stop the run. Lack of memory is the error memory-limit.
-// Arithmetic: chip mode converts inputs to float32, computes in float32 and rounds to the destination's type once;
-// exact mode computes in float64 and does not round floats at all.
+// A kernel's calls arrive one by one in program order. Each is validated against the tables given at creation,
+// recorded, and, unless the machine only follows shapes, executed at once. A machine belongs to one Lua state and one
+// run; it owns storages, record and errors, and nothing of it is shared. An instruction returns true, or false with
+// machine.err filled: a refusal that names the operands, the limit and the document. Warnings are kept in a list and do
+// not stop the run. Lack of memory is the error memory-limit. Arithmetic: chip mode converts inputs to float32,
+// computes in float32 and rounds to the destination's type once; exact mode computes in float64 and does not round
+// floats at all.
 #ifndef NKILN_NKI_MACHINE_H
 #define NKILN_NKI_MACHINE_H
 
@@ -44,14 +44,14 @@ struct nki_target {
     int64_t psum_bytes, psum_bank_bytes;
     int64_t stationary_free, moving_free, moving_free_bf16;
     int64_t transpose_tensor, transpose_vector;
-    int64_t pattern_dims;  // free dimensions of an access pattern
+    int64_t pattern_dims; // free dimensions of an access pattern
     int64_t bn_stats_free;
-    bool psum_bank_span;   // one matmul may write across banks
-    bool psum_bf16;        // a matmul may write bfloat16
-    bool bias_scalar;      // activation takes a number as bias
-    bool scalar_copy;      // tensor_copy runs on the Scalar Engine
+    bool psum_bank_span;           // one matmul may write across banks
+    bool psum_bf16;                // a matmul may write bfloat16
+    bool bias_scalar;              // activation takes a number as bias
+    bool scalar_copy;              // tensor_copy runs on the Scalar Engine
     bool scalar_tensor_scalar_any; // the Scalar Engine takes any arithmetic pair of tensor_scalar
-    bool accumulate_any;   // matmul may accumulate on what another instruction wrote
+    bool accumulate_any;           // matmul may accumulate on what another instruction wrote
     bool hwdge;
     bool float8;
     bool float8_e4m3fn_matmul;
@@ -117,7 +117,8 @@ struct nki_machine {
 bool nki_machine_open(struct nki_machine *m, struct account *account); // closed before; tables are the caller's to fill
 void nki_machine_close(struct nki_machine *m);
 
-struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer buffer, int dtype, const int64_t *shape, int ndim,
+struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer buffer, int dtype, const int64_t *shape,
+                                        int ndim,
                                         const char *name); // NULL: m->err
 // Bytes for a storage that executes; called at the first use. False: memory-limit.
 bool nki_machine_back(struct nki_machine *m, struct nki_storage *st);
@@ -129,8 +130,8 @@ bool nki_machine_finish(struct nki_machine *m, const struct nki_view *outputs, i
 void nki_flow_merge(struct nki_flow *into, const struct nki_flow *from);
 
 // nl.ndarray.
-bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *shape, int ndim, int dtype, enum nki_buffer buffer,
-                 const char *name, const int64_t *address);
+bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *shape, int ndim, int dtype,
+                 enum nki_buffer buffer, const char *name, const int64_t *address);
 
 // Instructions. `engine` NKI_ENGINE_UNKNOWN lets the machine choose as the documents say.
 struct nki_dma_options {
@@ -138,17 +139,18 @@ struct nki_dma_options {
     enum nki_oob oob;
     int engine;
 };
-bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const struct nki_dma_options *o);
-bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const int64_t *axes, int count,
-                       const struct nki_dma_options *o);
+bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                  const struct nki_dma_options *o);
+bool nki_dma_transpose(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                       const int64_t *axes, int count, const struct nki_dma_options *o);
 bool nki_dma_compute(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *const *srcs, int count,
                      enum nki_op op, const struct nki_dma_options *o);
 bool nki_tensor_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, int engine);
 bool nki_memset(struct nki_machine *m, const struct nki_view *dst, const struct nki_value *value, int engine);
 bool nki_copy_predicated(struct nki_machine *m, const struct nki_view *dst, const struct nki_value *src,
                          const struct nki_view *predicate, bool reverse);
-bool nki_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *a, const struct nki_view *b,
-                       enum nki_op op, int engine);
+bool nki_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *a,
+                       const struct nki_view *b, enum nki_op op, int engine);
 struct nki_scalar_step {
     enum nki_op op;
     struct nki_value operand;
@@ -157,7 +159,8 @@ struct nki_scalar_step {
 bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
                        const struct nki_scalar_step *first, const struct nki_scalar_step *second, int engine);
 bool nki_scalar_tensor_tensor(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
-                              const struct nki_scalar_step *first, enum nki_op op1, const struct nki_view *other, bool reverse1);
+                              const struct nki_scalar_step *first, enum nki_op op1, const struct nki_view *other,
+                              bool reverse1);
 bool nki_reciprocal(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data);
 struct nki_activation {
     enum nki_op op;
@@ -167,7 +170,8 @@ struct nki_activation {
     enum nki_reduce_cmd cmd;
     bool combined; // nisa.activation_reduce
 };
-bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data, const struct nki_activation *a);
+bool nki_activation(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
+                    const struct nki_activation *a);
 bool nki_tensor_reduce(struct nki_machine *m, const struct nki_view *dst, enum nki_op op, const struct nki_view *data,
                        const int64_t *axes, int axis_count, bool negate, bool keepdims);
 struct nki_scalar_reduce {
@@ -196,13 +200,15 @@ struct nki_affine {
     int64_t offset, channel_multiplier;
 };
 bool nki_iota(struct nki_machine *m, const struct nki_view *dst, const struct nki_affine *a);
-bool nki_affine_select(struct nki_machine *m, const struct nki_view *dst, const struct nki_affine *a, const struct nki_view *on_true,
-                       double on_false, enum nki_op cmp);
+bool nki_affine_select(struct nki_machine *m, const struct nki_view *dst, const struct nki_affine *a,
+                       const struct nki_view *on_true, double on_false, enum nki_op cmp);
 bool nki_scan(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *a, const struct nki_view *b,
               const struct nki_value *initial, enum nki_op op0, enum nki_op op1, bool reverse0, bool reverse1);
-bool nki_partition_reduce(struct nki_machine *m, const struct nki_view *dst, enum nki_op op, const struct nki_view *data);
-bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const struct nki_value *max_value,
-                     const struct nki_view *reduce_res, enum nki_reduce_cmd cmd, const struct nki_value *init);
+bool nki_partition_reduce(struct nki_machine *m, const struct nki_view *dst, enum nki_op op,
+                          const struct nki_view *data);
+bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                     const struct nki_value *max_value, const struct nki_view *reduce_res, enum nki_reduce_cmd cmd,
+                     const struct nki_value *init);
 bool nki_bn_stats(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data);
 bool nki_bn_aggr(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data);
 struct nki_range_select {
@@ -216,11 +222,20 @@ struct nki_range_select {
 bool nki_range_select_op(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *on_true,
                          const struct nki_range_select *r);
 bool nki_select_reduce(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *predicate,
-                       const struct nki_view *on_true, const struct nki_value *on_false, const struct nki_view *reduce_res,
-                       enum nki_reduce_cmd cmd, bool reverse);
+                       const struct nki_view *on_true, const struct nki_value *on_false,
+                       const struct nki_view *reduce_res, enum nki_reduce_cmd cmd, bool reverse);
+bool nki_cumulative(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, enum nki_op op0,
+                    enum nki_op op1, const struct nki_value *imm0, const struct nki_value *imm1,
+                    enum nki_reduce_cmd cmd);
+bool nki_find_index8(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
+                     const struct nki_view *vals);
+bool nki_match_replace8(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
+                        const struct nki_view *vals, double imm, const struct nki_view *dst_idx);
 bool nki_max8(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src);
-bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data, const struct nki_view *indices);
-bool nki_stream_shuffle(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src, const int64_t *mask);
+bool nki_n_gather(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *data,
+                  const struct nki_view *indices);
+bool nki_stream_shuffle(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
+                        const int64_t *mask);
 bool nki_constant(struct nki_machine *m, const struct nki_view *dst, bool identity); // contents placed at load time
 
 #endif

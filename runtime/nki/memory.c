@@ -100,8 +100,10 @@ void nki_storage_poison(struct nki_storage *st, int pattern) {
     unsigned char unit[8];
     double value = pattern == 2 ? -11000.0 : (double)NAN;
     if (pattern == 2 && dtype_table[info->raw].max < 11000.0) value = dtype_table[info->raw].min;
-    if (st->cell == 8) memcpy(unit, &value, 8);
-    else dtype_store(info->raw, unit, value);
+    if (st->cell == 8)
+        memcpy(unit, &value, 8);
+    else
+        dtype_store(info->raw, unit, value);
     size_t have = st->cell < st->bytes ? st->cell : st->bytes;
     memcpy(st->data, unit, have);
     while (have < st->bytes) {

@@ -43,7 +43,7 @@ struct nki_flow {
 #define NKI_FLOWS 8
 
 struct nki_storage {
-    uint32_t id; // from 1
+    uint32_t id;      // from 1
     uint32_t version; // changes with every write
     enum nki_buffer buffer;
     int dtype;
@@ -51,24 +51,24 @@ struct nki_storage {
     char *name;
     int ndim;
     int64_t shape[NKI_MAX_DIMS];
-    int64_t partitions;  // HBM: 1
-    int64_t free_elems;  // elements of one partition; HBM: of everything
-    int64_t row_elems;   // HBM: elements of the last dimension; on chip = free_elems
-    size_t cell;         // bytes of an element as held
-    size_t pitch;        // bytes between partitions as held
-    size_t bytes;        // bytes held
-    uint8_t *data;       // NULL: shape-only, or released
-    bool filled;         // data has defined contents everywhere
-    bool borrowed;       // data belongs to someone else; copied before the first write
-    bool input;          // an argument of the kernel
+    int64_t partitions; // HBM: 1
+    int64_t free_elems; // elements of one partition; HBM: of everything
+    int64_t row_elems;  // HBM: elements of the last dimension; on chip = free_elems
+    size_t cell;        // bytes of an element as held
+    size_t pitch;       // bytes between partitions as held
+    size_t bytes;       // bytes held
+    uint8_t *data;      // NULL: shape-only, or released
+    bool filled;        // data has defined contents everywhere
+    bool borrowed;      // data belongs to someone else; copied before the first write
+    bool input;         // an argument of the kernel
     bool output;
     bool constant;
     int64_t address_partition, address_byte; // -1: the compiler's choice
-    int32_t written_site; // first write to an input
-    uint32_t first_write, last_read; // indexes into the record, +1; 0: never
-    struct nki_area init;   // initialised elements
-    struct nki_area matmul; // PSUM: written by a matmul since any other write
-    struct nki_flow flow[NKI_FLOWS]; // PSUM: one per bank; else the first only
+    int32_t written_site;                    // first write to an input
+    uint32_t first_write, last_read;         // indexes into the record, +1; 0: never
+    struct nki_area init;                    // initialised elements
+    struct nki_area matmul;                  // PSUM: written by a matmul since any other write
+    struct nki_flow flow[NKI_FLOWS];         // PSUM: one per bank; else the first only
 };
 
 void nki_pool_close(struct nki_pool *pool);

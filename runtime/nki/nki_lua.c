@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // nki_lua.c: `rt.nki`: machines, their tables, inputs and outputs, errors as Lua tables.
 //
-//   local m = require("rt.nki").machine{ target=, isa=, language=, mode="chip"|"exact", execute=, poison=1|2, none=, tuple= }
-//   m:input(name, data|nil, dtype, shape)   a tensor in HBM; data: an rt.array or a flat table of numbers
+//   local m = require("rt.nki").machine{ target=, isa=, language=, mode="chip"|"exact", execute=, poison=1|2, none=,
+//   tuple= } m:input(name, data|nil, dtype, shape)   a tensor in HBM; data: an rt.array or a flat table of numbers
 //   m:finish({tensor, ...}[, inputs_may_change])   checks of the end; raises
 //   m:read(tensor) -> flat table   m:output_array(tensor) -> rt.array   m:record()   m:stats()   m:warnings()
 //   m:functions() -> { nisa name = function of positional arguments, ndarray =, ... }   m:define(kind, name, object)
@@ -25,7 +25,8 @@ struct nki_box_machine *nki_self(lua_State *L) {
     return b;
 }
 
-// --- errors ------------------------------------------------------------------------------------------------------------
+// --- errors
+// ------------------------------------------------------------------------------------------------------------
 
 static void set_string(lua_State *L, const char *key, const char *text) {
     if (!text || !text[0]) return;
@@ -101,14 +102,19 @@ void nki_raise(lua_State *L, struct nki_box_machine *b) {
     __builtin_unreachable();
 }
 
-void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const char *name, const char *code, const char *want) {
+void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const char *name, const char *code,
+                      const char *want) {
     const char *got = luaL_typename(L, index);
     if (luaL_getmetafield(L, index, "__pytype") == LUA_TSTRING) got = lua_tostring(L, -1);
     char text[48];
-    if (lua_type(L, index) == LUA_TSTRING) snprintf(text, sizeof text, "'%.40s'", lua_tostring(L, index));
-    else if (lua_isinteger(L, index)) snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(L, index));
-    else if (lua_type(L, index) == LUA_TNUMBER) snprintf(text, sizeof text, "%.17g", lua_tonumber(L, index));
-    else snprintf(text, sizeof text, "%s", nki_is_none(L, b, index) ? "None" : got);
+    if (lua_type(L, index) == LUA_TSTRING)
+        snprintf(text, sizeof text, "'%.40s'", lua_tostring(L, index));
+    else if (lua_isinteger(L, index))
+        snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(L, index));
+    else if (lua_type(L, index) == LUA_TNUMBER)
+        snprintf(text, sizeof text, "%.17g", lua_tonumber(L, index));
+    else
+        snprintf(text, sizeof text, "%s", nki_is_none(L, b, index) ? "None" : got);
     nki_fail(&b->m.err, code, "%s must be %s, got %s", name, want, text);
     nki_error_value(&b->m.err, name, "%s", text);
     nki_error_want(&b->m.err, "%s", want);
@@ -116,7 +122,8 @@ void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const 
     nki_raise(L, b);
 }
 
-// --- storages ----------------------------------------------------------------------------------------------------------
+// --- storages
+// ----------------------------------------------------------------------------------------------------------
 
 static int handle_gc(lua_State *L) {
     struct nki_handle *h = lua_touserdata(L, 1);
@@ -161,11 +168,13 @@ static int op_ndarray(lua_State *L) {
         lua_rawget(L, lua_upvalueindex(2));
         int64_t id = lua_tointeger(L, -1);
         lua_pop(L, 1);
-        if (id >> 16 != SYMBOL_BUFFER) nki_bad_argument(L, b, 3, "buffer", "value-type", "nl.sbuf, nl.psum, nl.hbm or nl.shared_hbm");
+        if (id >> 16 != SYMBOL_BUFFER)
+            nki_bad_argument(L, b, 3, "buffer", "value-type", "nl.sbuf, nl.psum, nl.hbm or nl.shared_hbm");
         buffer = (enum nki_buffer)(id & 0xffff);
     }
     bool placed = !nki_is_none(L, b, 5);
-    if (placed && nki_integers(L, 5, address, 2) != 2) nki_bad_argument(L, b, 5, "address", "value-type", "a pair (partition, byte offset)");
+    if (placed && nki_integers(L, 5, address, 2) != 2)
+        nki_bad_argument(L, b, 5, "address", "value-type", "a pair (partition, byte offset)");
     if (b->m.pool.fresh > b->collect_at) {
         lua_gc(L, LUA_GCCOLLECT);
         b->m.pool.fresh = 0;
@@ -177,9 +186,12 @@ static int op_ndarray(lua_State *L) {
     return 1;
 }
 
-// --- the machine -------------------------------------------------------------------------------------------------------
+// --- the machine
+// -------------------------------------------------------------------------------------------------------
 
-struct nki_box_machine *nki_check_machine(lua_State *L) { return luaL_checkudata(L, 1, MACHINE); }
+struct nki_box_machine *nki_check_machine(lua_State *L) {
+    return luaL_checkudata(L, 1, MACHINE);
+}
 
 static int machine_gc(lua_State *L) {
     struct nki_box_machine *b = lua_touserdata(L, 1);
@@ -207,8 +219,10 @@ static int new_machine(lua_State *L) {
     b->m.execute = option_flag(L, 1, "execute", true);
     lua_getfield(L, 1, "mode");
     const char *mode = luaL_optstring(L, -1, "chip");
-    if (strcmp(mode, "exact") == 0) b->m.mode = NKI_EXACT;
-    else if (strcmp(mode, "chip") != 0) return luaL_error(L, "mode must be chip or exact, got %s", mode);
+    if (strcmp(mode, "exact") == 0)
+        b->m.mode = NKI_EXACT;
+    else if (strcmp(mode, "chip") != 0)
+        return luaL_error(L, "mode must be chip or exact, got %s", mode);
     lua_pop(L, 1);
     lua_getfield(L, 1, "poison");
     b->m.poison = (int)luaL_optinteger(L, -1, 1);
@@ -236,7 +250,8 @@ static int new_machine(lua_State *L) {
 // m:define(kind, name, object): what an NKI object stands for when it is an argument.
 static int machine_define(lua_State *L) {
     nki_check_machine(L);
-    static const char *const kinds[] = {"op", "engine", "reduce_cmd", "dge_mode", "oob_mode", "matmul_perf_mode", "buffer", NULL};
+    static const char *const kinds[] = {"op",       "engine",           "reduce_cmd", "dge_mode",
+                                        "oob_mode", "matmul_perf_mode", "buffer",     NULL};
     int kind = luaL_checkoption(L, 2, NULL, kinds) + SYMBOL_OP;
     const char *name = luaL_checkstring(L, 3);
     luaL_checkany(L, 4);
@@ -249,16 +264,35 @@ static int machine_define(lua_State *L) {
     int count = 0;
     switch (kind) {
     case SYMBOL_OP: id = (int)nki_op_parse(name); break;
-    case SYMBOL_ENGINE: list = nki_engine_names; count = NKI_ENGINES; break;
-    case SYMBOL_REDUCE_CMD: list = commands; count = 5; break;
-    case SYMBOL_DGE: list = dges; count = 4; break;
-    case SYMBOL_OOB: list = oobs; count = 2; break;
-    case SYMBOL_PERF: list = perfs; count = 2; break;
-    default: list = nki_buffer_names; count = NKI_BUFFERS; break;
+    case SYMBOL_ENGINE:
+        list = nki_engine_names;
+        count = NKI_ENGINES;
+        break;
+    case SYMBOL_REDUCE_CMD:
+        list = commands;
+        count = 5;
+        break;
+    case SYMBOL_DGE:
+        list = dges;
+        count = 4;
+        break;
+    case SYMBOL_OOB:
+        list = oobs;
+        count = 2;
+        break;
+    case SYMBOL_PERF:
+        list = perfs;
+        count = 2;
+        break;
+    default:
+        list = nki_buffer_names;
+        count = NKI_BUFFERS;
+        break;
     }
     for (int i = 0; i < count; i++)
         if (strcmp(list[i], name) == 0) id = i;
-    if (id < 0 || (kind == SYMBOL_OP && id == NKI_OPS)) return luaL_error(L, "no %s is called %s", kinds[kind - SYMBOL_OP], name);
+    if (id < 0 || (kind == SYMBOL_OP && id == NKI_OPS))
+        return luaL_error(L, "no %s is called %s", kinds[kind - SYMBOL_OP], name);
     lua_getiuservalue(L, 1, UV_SYMBOLS);
     lua_pushvalue(L, 4);
     lua_pushinteger(L, (lua_Integer)kind << 16 | id);
@@ -301,7 +335,8 @@ static struct nki_view *check_view(lua_State *L, struct nki_box_machine *b, int 
 static void fill_from_table(lua_State *L, struct nki_box_machine *b, struct nki_storage *st, int table) {
     enum dtype t = nki_dtypes[st->dtype].raw;
     int64_t n = st->partitions * st->free_elems;
-    if ((int64_t)lua_rawlen(L, table) != n) luaL_error(L, "%d values expected, got %d", (int)n, (int)lua_rawlen(L, table));
+    if ((int64_t)lua_rawlen(L, table) != n)
+        luaL_error(L, "%d values expected, got %d", (int)n, (int)lua_rawlen(L, table));
     if (!nki_machine_back(&b->m, st)) nki_raise(L, b);
     for (int64_t i = 0; i < n; i++) {
         lua_rawgeti(L, table, i + 1);
@@ -339,8 +374,10 @@ static int machine_input(lua_State *L) {
     v.st->flow[0].dtypes = 1u << dtype;
     nki_push_fresh(L, b, &v, 1);
     if (!b->m.execute || lua_isnil(L, 3)) return 1;
-    if (lua_istable(L, 3)) fill_from_table(L, b, v.st, 3);
-    else if (!nki_input_array(L, b, v.st, 3, lua_gettop(L))) return luaL_argerror(L, 3, "an array or a table of numbers expected");
+    if (lua_istable(L, 3))
+        fill_from_table(L, b, v.st, 3);
+    else if (!nki_input_array(L, b, v.st, 3, lua_gettop(L)))
+        return luaL_argerror(L, 3, "an array or a table of numbers expected");
     return 1;
 }
 
@@ -420,9 +457,17 @@ static int machine_stats(lua_State *L) {
 
 int luaopen_rt_nki(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"define", machine_define},     {"functions", machine_functions}, {"methods", machine_methods}, {"input", machine_input},
-        {"read", machine_read},         {"finish", machine_finish},       {"warnings", machine_warnings}, {"stats", machine_stats},
-        {"record", nki_lua_record},     {"output_array", nki_output_array}, {NULL, NULL},
+        {"define", machine_define},
+        {"functions", machine_functions},
+        {"methods", machine_methods},
+        {"input", machine_input},
+        {"read", machine_read},
+        {"finish", machine_finish},
+        {"warnings", machine_warnings},
+        {"stats", machine_stats},
+        {"record", nki_lua_record},
+        {"output_array", nki_output_array},
+        {NULL, NULL},
     };
     static const luaL_Reg functions[] = {{"machine", new_machine}, {NULL, NULL}};
     luaL_newmetatable(L, MACHINE);

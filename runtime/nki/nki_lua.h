@@ -12,7 +12,16 @@
 
 #include "nki/machine.h"
 
-enum nki_symbol { SYMBOL_OP = 1, SYMBOL_ENGINE, SYMBOL_REDUCE_CMD, SYMBOL_DGE, SYMBOL_OOB, SYMBOL_PERF, SYMBOL_BUFFER, SYMBOL_DTYPE };
+enum nki_symbol {
+    SYMBOL_OP = 1,
+    SYMBOL_ENGINE,
+    SYMBOL_REDUCE_CMD,
+    SYMBOL_DGE,
+    SYMBOL_OOB,
+    SYMBOL_PERF,
+    SYMBOL_BUFFER,
+    SYMBOL_DTYPE
+};
 enum { UV_SYMBOLS = 1, UV_NONE, UV_TUPLE, UV_VIEW_MT, UV_BUFFERS, UV_COUNT = UV_BUFFERS };
 
 struct nki_box_machine {
@@ -34,8 +43,8 @@ struct nki_box_machine *nki_self(lua_State *L);
 struct nki_box_machine *nki_check_machine(lua_State *L); // argument 1
 void nki_raise(lua_State *L, struct nki_box_machine *b) __attribute__((noreturn));
 void nki_push_error(lua_State *L, const struct nki_error *err);
-void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const char *name, const char *code, const char *want)
-    __attribute__((noreturn));
+void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const char *name, const char *code,
+                      const char *want) __attribute__((noreturn));
 // Push a tensor over a storage that has a handle at `handle`.
 struct nki_view *nki_push_view(lua_State *L, struct nki_box_machine *b, const struct nki_view *view, int handle);
 // Push a tensor over a fresh storage: makes the handle. The machine userdata is at `machine`.

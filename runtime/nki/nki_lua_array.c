@@ -50,8 +50,8 @@ bool nki_input_array(lua_State *L, struct nki_box_machine *b, struct nki_storage
 // Hand a whole tensor's bytes over to an array; the tensor borrows them from then on.
 static bool give_bytes(lua_State *L, struct nki_box_machine *b, struct nki_view *v, struct array *out) {
     struct nki_storage *st = v->st;
-    if (nki_on_chip(st->buffer) || !st->data || st->borrowed || !st->filled || v->dtype != st->dtype || v->offset != 0 ||
-        nki_view_size(v) != st->free_elems || !nki_view_contiguous(v))
+    if (nki_on_chip(st->buffer) || !st->data || st->borrowed || !st->filled || v->dtype != st->dtype ||
+        v->offset != 0 || nki_view_size(v) != st->free_elems || !nki_view_contiguous(v))
         return false;
     struct storage *bytes = malloc(sizeof *bytes);
     if (!bytes) return false;
@@ -83,8 +83,15 @@ int nki_output_array(lua_State *L) {
         return array_raise(L, &err);
     }
     size_t size = dtype_size(lane.type);
-    struct nki_lane to = {.base = array_data(out), .pitch = (ptrdiff_t)((size_t)lane.free * size), .type = lane.type, .n = 1,
-                          .count = {lane.free}, .stride = {(int64_t)size}, .parts = lane.parts, .free = lane.free, .dense = true};
+    struct nki_lane to = {.base = array_data(out),
+                          .pitch = (ptrdiff_t)((size_t)lane.free * size),
+                          .type = lane.type,
+                          .n = 1,
+                          .count = {lane.free},
+                          .stride = {(int64_t)size},
+                          .parts = lane.parts,
+                          .free = lane.free,
+                          .dense = true};
     for (int64_t p = 0; p < lane.parts; p++) nki_lane_copy(&to, &lane, p);
     nki_lane_close(&b->m, &lane, false);
     return 1;

@@ -211,7 +211,8 @@ static int op_dma_compute(lua_State *L) {
     enum nki_op o = op_needed(&c, 3, "reduce_op");
     if (lua_istable(L, 4)) {
         for (int i = 1; lua_rawgeti(L, 4, i) != LUA_TNIL; i++, lua_pop(L, 1))
-            if (lua_tonumber(L, -1) != 1.0) nki_bad_argument(L, c.b, -1, "scales", "value-type", "1.0 for every source");
+            if (lua_tonumber(L, -1) != 1.0)
+                nki_bad_argument(L, c.b, -1, "scales", "value-type", "1.0 for every source");
         lua_pop(L, 1);
     }
     struct nki_dma_options options = dma_options(&c, 6, 0, 0);
@@ -263,7 +264,8 @@ static int op_exponential(lua_State *L) {
     struct call c = start(L, NKI_I_EXPONENTIAL);
     const struct nki_view *dst = tile(&c, 1, "dst"), *src = tile(&c, 2, "src");
     struct nki_value top = value(&c, 3, "max_value"), init = value(&c, 6, "reduce_init");
-    return done(&c, nki_exponential(&c.b->m, dst, src, &top, tile_or_none(&c, 4, "reduce_res"), command(&c, 5, NKI_IDLE), &init));
+    return done(&c, nki_exponential(&c.b->m, dst, src, &top, tile_or_none(&c, 4, "reduce_res"),
+                                    command(&c, 5, NKI_IDLE), &init));
 }
 
 static int op_tensor_reduce(lua_State *L) {
@@ -285,7 +287,8 @@ static int op_partition_reduce(lua_State *L) {
 
 static int op_nc_matmul(lua_State *L) {
     struct call c = start(L, NKI_I_NC_MATMUL);
-    const struct nki_view *dst = tile(&c, 1, "dst"), *stationary = tile(&c, 2, "stationary"), *moving = tile(&c, 3, "moving");
+    const struct nki_view *dst = tile(&c, 1, "dst"), *stationary = tile(&c, 2, "stationary"),
+                          *moving = tile(&c, 3, "moving");
     struct nki_matmul o = {.stationary_onezero = flag(&c, 4, "is_stationary_onezero"),
                            .moving_onezero = flag(&c, 5, "is_moving_onezero"),
                            .transpose = flag(&c, 6, "is_transpose"),
@@ -293,8 +296,11 @@ static int op_nc_matmul(lua_State *L) {
     int at = nki_is_none(L, c.b, 8) ? 0 : integers(&c, 8, "tile_position", o.tile_position, 2);
     int size = nki_is_none(L, c.b, 9) ? 0 : integers(&c, 9, "tile_size", o.tile_size, 2);
     o.tiled = at == 2 && size == 2;
-    if (!o.tiled && (at || size)) nki_bad_argument(L, c.b, at ? 8 : 9, at ? "tile_position" : "tile_size", "tile-position", "given as a pair together with the other");
-    o.perf = (enum nki_perf)symbol(&c, 10, SYMBOL_PERF, "perf_mode", NKI_PERF_NONE, "a member of nisa.matmul_perf_mode");
+    if (!o.tiled && (at || size))
+        nki_bad_argument(L, c.b, at ? 8 : 9, at ? "tile_position" : "tile_size", "tile-position",
+                         "given as a pair together with the other");
+    o.perf =
+        (enum nki_perf)symbol(&c, 10, SYMBOL_PERF, "perf_mode", NKI_PERF_NONE, "a member of nisa.matmul_perf_mode");
     return done(&c, nki_nc_matmul(&c.b->m, dst, stationary, moving, &o));
 }
 
@@ -306,7 +312,8 @@ static int op_nc_transpose(lua_State *L) {
 
 static struct nki_affine affine(struct call *c, int pattern, int offset, int multiplier) {
     lua_State *L = c->L;
-    struct nki_affine a = {.offset = integer(c, offset, "offset", 0), .channel_multiplier = integer(c, multiplier, "channel_multiplier", 0)};
+    struct nki_affine a = {.offset = integer(c, offset, "offset", 0),
+                           .channel_multiplier = integer(c, multiplier, "channel_multiplier", 0)};
     bool good = lua_istable(L, pattern) && lua_rawlen(L, pattern) >= 1 && lua_rawlen(L, pattern) <= 4;
     for (lua_Integer i = 1; good && i <= (lua_Integer)lua_rawlen(L, pattern); i++) {
         int64_t pair[2];
@@ -364,6 +371,27 @@ static int op_max8(lua_State *L) {
     return done(&c, nki_max8(&c.b->m, dst, tile(&c, 2, "src")));
 }
 
+static int op_cumulative(lua_State *L) {
+    struct call c = start(L, NKI_I_TENSOR_SCALAR_CUMULATIVE);
+    const struct nki_view *dst = tile(&c, 1, "dst"), *src = tile(&c, 2, "src");
+    enum nki_op op0 = op_needed(&c, 3, "op0"), op1 = op_needed(&c, 4, "op1");
+    struct nki_value imm0 = value(&c, 5, "imm0"), imm1 = value(&c, 6, "imm1");
+    return done(&c, nki_cumulative(&c.b->m, dst, src, op0, op1, &imm0, &imm1, command(&c, 7, NKI_RESET_REDUCE)));
+}
+
+static int op_find_index8(lua_State *L) {
+    struct call c = start(L, NKI_I_NC_FIND_INDEX8);
+    const struct nki_view *dst = tile(&c, 1, "dst"), *data = tile(&c, 2, "data");
+    return done(&c, nki_find_index8(&c.b->m, dst, data, tile(&c, 3, "vals")));
+}
+
+static int op_match_replace8(lua_State *L) {
+    struct call c = start(L, NKI_I_NC_MATCH_REPLACE8);
+    const struct nki_view *dst = tile(&c, 1, "dst"), *data = tile(&c, 2, "data"), *vals = tile(&c, 3, "vals");
+    double imm = plain(&c, 4, "imm", 0.0);
+    return done(&c, nki_match_replace8(&c.b->m, dst, data, vals, imm, tile_or_none(&c, 5, "dst_idx")));
+}
+
 static int op_range_select(lua_State *L) {
     struct call c = start(L, NKI_I_RANGE_SELECT);
     const struct nki_view *dst = tile(&c, 1, "dst"), *on_true = tile(&c, 2, "on_true_tile");
@@ -381,13 +409,15 @@ static int op_range_select(lua_State *L) {
 
 static int op_select_reduce(lua_State *L) {
     struct call c = start(L, NKI_I_SELECT_REDUCE);
-    const struct nki_view *dst = tile(&c, 1, "dst"), *predicate = tile(&c, 2, "predicate"), *on_true = tile(&c, 3, "on_true");
+    const struct nki_view *dst = tile(&c, 1, "dst"), *predicate = tile(&c, 2, "predicate"),
+                          *on_true = tile(&c, 3, "on_true");
     struct nki_value on_false = value(&c, 4, "on_false");
     const struct nki_view *res = tile_or_none(&c, 5, "reduce_res");
     enum nki_reduce_cmd cmd = command(&c, 6, NKI_IDLE);
     enum nki_op o = op(&c, 7, "reduce_op");
     if (o && o != NKI_OP_MAXIMUM) nki_bad_argument(L, c.b, 7, "reduce_op", "op-unsupported", "nl.maximum");
-    return done(&c, nki_select_reduce(&c.b->m, dst, predicate, on_true, &on_false, res, cmd, flag(&c, 8, "reverse_pred")));
+    return done(&c,
+                nki_select_reduce(&c.b->m, dst, predicate, on_true, &on_false, res, cmd, flag(&c, 8, "reverse_pred")));
 }
 
 static int op_n_gather(lua_State *L) {
@@ -400,7 +430,8 @@ static int op_stream_shuffle(lua_State *L) {
     struct call c = start(L, NKI_I_NC_STREAM_SHUFFLE);
     const struct nki_view *dst = tile(&c, 1, "dst"), *src = tile(&c, 2, "src");
     int64_t mask[32];
-    if (nki_integers(L, 3, mask, 32) != 32) nki_bad_argument(L, c.b, 3, "shuffle_mask", "value-type", "a list of 32 integers");
+    if (nki_integers(L, 3, mask, 32) != 32)
+        nki_bad_argument(L, c.b, 3, "shuffle_mask", "value-type", "a list of 32 integers");
     return done(&c, nki_stream_shuffle(&c.b->m, dst, src, mask));
 }
 
@@ -438,6 +469,9 @@ static const struct {
     {NKI_I_BN_STATS, op_bn_stats},
     {NKI_I_BN_AGGR, op_bn_aggr},
     {NKI_I_MAX8, op_max8},
+    {NKI_I_TENSOR_SCALAR_CUMULATIVE, op_cumulative},
+    {NKI_I_NC_FIND_INDEX8, op_find_index8},
+    {NKI_I_NC_MATCH_REPLACE8, op_match_replace8},
     {NKI_I_RANGE_SELECT, op_range_select},
     {NKI_I_SELECT_REDUCE, op_select_reduce},
     {NKI_I_NC_N_GATHER, op_n_gather},

@@ -86,8 +86,12 @@ static int record_get(lua_State *L) {
     static const struct {
         const char *name;
         int flag;
-    } flags[] = {{"accumulate", NKI_FLAG_ACCUMULATE}, {"transpose", NKI_FLAG_TRANSPOSE}, {"cast", NKI_FLAG_CAST},
-                 {"engine_given", NKI_FLAG_ENGINE_GIVEN}, {"reduces", NKI_FLAG_REDUCES}, {"fp32_passes", NKI_FLAG_FP32_PASSES}};
+    } flags[] = {{"accumulate", NKI_FLAG_ACCUMULATE},
+                 {"transpose", NKI_FLAG_TRANSPOSE},
+                 {"cast", NKI_FLAG_CAST},
+                 {"engine_given", NKI_FLAG_ENGINE_GIVEN},
+                 {"reduces", NKI_FLAG_REDUCES},
+                 {"fp32_passes", NKI_FLAG_FP32_PASSES}};
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++) {
         if (!(r->flags & flags[k].flag)) continue;
         lua_pushboolean(L, true);
@@ -130,7 +134,8 @@ static void push_flow(lua_State *L, const struct nki_flow *f) {
     lua_setfield(L, -2, "functions");
 }
 
-// record:totals() -> { instructions=, ops={}, engines={}, matmul_flops=, dma_bytes=, dma_count=, tensors={ per HBM tensor } }
+// record:totals() -> { instructions=, ops={}, engines={}, matmul_flops=, dma_bytes=, dma_count=, tensors={ per HBM
+// tensor } }
 static int record_totals(lua_State *L) {
     struct nki_machine *m = machine_of(L);
     const struct nki_totals *t = &m->record.totals;
@@ -188,7 +193,8 @@ static int record_totals(lua_State *L) {
 }
 
 void nki_record_metatable(lua_State *L) {
-    static const luaL_Reg methods[] = {{"len", record_len}, {"get", record_get}, {"totals", record_totals}, {NULL, NULL}};
+    static const luaL_Reg methods[] = {
+        {"len", record_len}, {"get", record_get}, {"totals", record_totals}, {NULL, NULL}};
     luaL_newmetatable(L, RECORD);
     luaL_newlib(L, methods);
     lua_setfield(L, -2, "__index");

@@ -9,30 +9,16 @@ static const struct {
     size_t at;
     enum { FIGURE, FLAG } kind;
 } target_fields[] = {
-#define FIG(n) {#n, offsetof(struct nki_target, n), FIGURE}
-#define BOOL(n) {#n, offsetof(struct nki_target, n), FLAG}
-    FIG(partitions),
-    FIG(sbuf_bytes),
-    FIG(psum_bytes),
-    FIG(psum_bank_bytes),
-    FIG(stationary_free),
-    FIG(moving_free),
-    FIG(moving_free_bf16),
-    FIG(transpose_tensor),
-    FIG(transpose_vector),
-    FIG(pattern_dims),
-    FIG(bn_stats_free),
-    BOOL(psum_bank_span),
-    BOOL(psum_bf16),
-    BOOL(bias_scalar),
-    BOOL(scalar_copy),
-    BOOL(scalar_tensor_scalar_any),
-    BOOL(accumulate_any),
-    BOOL(hwdge),
-    BOOL(float8),
-    BOOL(float8_e4m3fn_matmul),
-    BOOL(double_row),
-    BOOL(psum_dma),
+#define FIG(n)                                                                                                         \
+    { #n, offsetof(struct nki_target, n), FIGURE }
+#define BOOL(n)                                                                                                        \
+    { #n, offsetof(struct nki_target, n), FLAG }
+    FIG(partitions),       FIG(sbuf_bytes),   FIG(psum_bytes),       FIG(psum_bank_bytes),
+    FIG(stationary_free),  FIG(moving_free),  FIG(moving_free_bf16), FIG(transpose_tensor),
+    FIG(transpose_vector), FIG(pattern_dims), FIG(bn_stats_free),    BOOL(psum_bank_span),
+    BOOL(psum_bf16),       BOOL(bias_scalar), BOOL(scalar_copy),     BOOL(scalar_tensor_scalar_any),
+    BOOL(accumulate_any),  BOOL(hwdge),       BOOL(float8),          BOOL(float8_e4m3fn_matmul),
+    BOOL(double_row),      BOOL(psum_dma),
 };
 
 static void load_target(lua_State *L, struct nki_target *t, int row) {
@@ -132,8 +118,13 @@ static void load_ops(lua_State *L, struct nki_machine *m, int ops) {
     static const struct {
         const char *name;
         uint32_t flag;
-    } flags[] = {{"bitvec", NKI_OPF_BITVEC}, {"alu", NKI_OPF_ALU},           {"unary", NKI_OPF_UNARY_SLOT}, {"reduce", NKI_OPF_REDUCE},
-                 {"activation", NKI_OPF_ACTIVATION}, {"gpsimd", NKI_OPF_GPSIMD}, {"gen4", NKI_OPF_GEN4}};
+    } flags[] = {{"bitvec", NKI_OPF_BITVEC},
+                 {"alu", NKI_OPF_ALU},
+                 {"unary", NKI_OPF_UNARY_SLOT},
+                 {"reduce", NKI_OPF_REDUCE},
+                 {"activation", NKI_OPF_ACTIVATION},
+                 {"gpsimd", NKI_OPF_GPSIMD},
+                 {"gen4", NKI_OPF_GEN4}};
     for (int op = 1; op < NKI_OPS; op++) {
         if (lua_getfield(L, ops, nki_ops[op].name) == LUA_TTABLE) {
             for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
@@ -158,8 +149,10 @@ void nki_load_tables(lua_State *L, struct nki_box_machine *b, int options) {
     int functions = field_table(L, isa, "functions");
     for (int i = 1; i < NKI_INSTRS; i++) {
         struct nki_row *r = &b->m.rows[i];
-        if (lua_getfield(L, functions, nki_instr_names[i]) == LUA_TTABLE) load_row(L, r, nki_instr_names[i], lua_gettop(L));
-        else snprintf(r->name, sizeof r->name, "nisa.%s", nki_instr_names[i]);
+        if (lua_getfield(L, functions, nki_instr_names[i]) == LUA_TTABLE)
+            load_row(L, r, nki_instr_names[i], lua_gettop(L));
+        else
+            snprintf(r->name, sizeof r->name, "nisa.%s", nki_instr_names[i]);
         lua_settop(L, functions);
     }
     int language = field_table(L, options, "language");

@@ -22,7 +22,8 @@ struct nki_view *nki_to_view(lua_State *L, struct nki_box_machine *b, int index)
 bool nki_is_none(lua_State *L, const struct nki_box_machine *b, int index) {
     int type = lua_type(L, index);
     if (type == LUA_TNIL || type == LUA_TNONE) return true;
-    return (type == LUA_TTABLE || type == LUA_TUSERDATA || type == LUA_TLIGHTUSERDATA) && lua_topointer(L, index) == b->none_at;
+    return (type == LUA_TTABLE || type == LUA_TUSERDATA || type == LUA_TLIGHTUSERDATA) &&
+           lua_topointer(L, index) == b->none_at;
 }
 
 struct nki_view *nki_push_view(lua_State *L, struct nki_box_machine *b, const struct nki_view *view, int handle) {
@@ -114,7 +115,9 @@ static int view_subscript(lua_State *L) {
                 x->start = r->start;
                 x->stop = r->start + r->size;
             } else if (nki_to_view(L, b, at)) {
-                fail_index(L, b, v, at, "an integer known when the kernel is traced; a run-time index goes through .ap(scalar_offset=)");
+                fail_index(
+                    L, b, v, at,
+                    "an integer known when the kernel is traced; a run-time index goes through .ap(scalar_offset=)");
             } else {
                 fail_index(L, b, v, at, "an integer, a slice, nl.ds or `...`");
             }
@@ -132,7 +135,8 @@ static int view_subscript(lua_State *L) {
                 if (!nki_integer(L, at + 1, &x->stop)) fail_index(L, b, v, at + 1, "integer slice bounds");
                 x->has_stop = true;
             }
-            if (!nki_is_none(L, b, at + 2) && !nki_integer(L, at + 2, &x->step)) fail_index(L, b, v, at + 2, "an integer step");
+            if (!nki_is_none(L, b, at + 2) && !nki_integer(L, at + 2, &x->step))
+                fail_index(L, b, v, at + 2, "an integer step");
             at += 3;
             break;
         case 'e': x->kind = NKI_INDEX_ELLIPSIS; break;
@@ -161,13 +165,14 @@ static int view_slice(lua_State *L) {
     int64_t start, end, step = 1;
     if (!nki_integer(L, 3, &start)) nki_bad_argument(L, b, 3, "start", "value-type", "an integer");
     if (!nki_integer(L, 4, &end)) nki_bad_argument(L, b, 4, "end", "value-type", "an integer");
-    if (!nki_is_none(L, b, 5) && !nki_integer(L, 5, &step)) nki_bad_argument(L, b, 5, "step", "value-type", "an integer");
+    if (!nki_is_none(L, b, 5) && !nki_integer(L, 5, &step))
+        nki_bad_argument(L, b, 5, "step", "value-type", "an integer");
     return finish(L, b, nki_view_slice(&out, v, dim, start, end, step, &b->m.err), &out);
 }
 
 // Drop `dim` of v and let a run-time index choose along it.
-static int dynamic_select(lua_State *L, struct nki_box_machine *b, struct nki_view *v, int dim, const struct nki_view *index,
-                          bool vector) {
+static int dynamic_select(lua_State *L, struct nki_box_machine *b, struct nki_view *v, int dim,
+                          const struct nki_view *index, bool vector) {
     struct nki_view out = *v;
     if (vector) {
         out.shape[0] = index->shape[0];
@@ -188,7 +193,8 @@ static int view_select(lua_State *L) {
     struct nki_view *index = nki_to_view(L, b, 3);
     if (index) return dynamic_select(L, b, v, dim, index, false);
     int64_t at;
-    if (!nki_integer(L, 3, &at)) nki_bad_argument(L, b, 3, "index", "value-type", "an integer or a tensor of one element");
+    if (!nki_integer(L, 3, &at))
+        nki_bad_argument(L, b, 3, "index", "value-type", "an integer or a tensor of one element");
     return finish(L, b, nki_view_select(&out, v, dim, at, &b->m.err), &out);
 }
 
@@ -262,7 +268,8 @@ static int view_reshape(lua_State *L) {
 static int check_dtype(lua_State *L, struct nki_box_machine *b, int index) {
     const char *name = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : NULL;
     int t = name ? nki_dtype_parse(name) : -1;
-    if (t < 0 || !nki_dtypes[t].in_nki) nki_bad_argument(L, b, index, "dtype", "dtype-unsupported", "an NKI type such as nl.float32");
+    if (t < 0 || !nki_dtypes[t].in_nki)
+        nki_bad_argument(L, b, index, "dtype", "dtype-unsupported", "an NKI type such as nl.float32");
     return t;
 }
 
@@ -283,21 +290,25 @@ static int view_ap(lua_State *L) {
     lua_Integer n = (lua_Integer)lua_rawlen(L, 2);
     for (lua_Integer i = 0; i < n && i < NKI_MAX_DIMS; i++) {
         lua_rawgeti(L, 2, i + 1);
-        if (nki_integers(L, -1, pattern[i], 2) != 2) nki_bad_argument(L, b, 2, "pattern", "value-type", "a list of [stride, count] pairs");
+        if (nki_integers(L, -1, pattern[i], 2) != 2)
+            nki_bad_argument(L, b, 2, "pattern", "value-type", "a list of [stride, count] pairs");
         lua_pop(L, 1);
     }
     bool has_offset = !nki_is_none(L, b, 3);
     if (has_offset && !nki_integer(L, 3, &offset)) nki_bad_argument(L, b, 3, "offset", "value-type", "an integer");
     int dtype = nki_is_none(L, b, 7) ? v->dtype : check_dtype(L, b, 7);
     bool scalar = !nki_is_none(L, b, 4), vector = !nki_is_none(L, b, 5);
-    if (scalar && vector) nki_bad_argument(L, b, 5, "vector_offset", "value-type", "either scalar_offset or vector_offset");
-    if (!nki_view_pattern(&out, v, (const int64_t(*)[2])pattern, (int)n, has_offset, offset, dtype, &b->m.err)) nki_raise(L, b);
+    if (scalar && vector)
+        nki_bad_argument(L, b, 5, "vector_offset", "value-type", "either scalar_offset or vector_offset");
+    if (!nki_view_pattern(&out, v, (const int64_t(*)[2])pattern, (int)n, has_offset, offset, dtype, &b->m.err))
+        nki_raise(L, b);
     if (scalar || vector) {
         int dim = nki_is_none(L, b, 6) ? 0 : check_int(L, b, 6, "indirect_dim");
         struct nki_view *index = nki_to_view(L, b, vector ? 5 : 4);
         int64_t value = 0;
         if (!index && (vector || !nki_integer(L, 4, &value)))
-            nki_bad_argument(L, b, vector ? 5 : 4, vector ? "vector_offset" : "scalar_offset", "not-a-tensor", "an SBUF tensor of indices");
+            nki_bad_argument(L, b, vector ? 5 : 4, vector ? "vector_offset" : "scalar_offset", "not-a-tensor",
+                             "an SBUF tensor of indices");
         if (!nki_view_indirect(&out, v, vector, dim, index, value, &b->m.err)) nki_raise(L, b);
     }
     return finish(L, b, true, &out);
@@ -310,8 +321,10 @@ static void push_tuple(lua_State *L, const int64_t *list, int n) { // with the P
         lua_rawseti(L, -2, i + 1);
     }
     lua_getiuservalue(L, lua_upvalueindex(1), UV_TUPLE);
-    if (lua_istable(L, -1)) lua_setmetatable(L, -2);
-    else lua_pop(L, 1);
+    if (lua_istable(L, -1))
+        lua_setmetatable(L, -2);
+    else
+        lua_pop(L, 1);
 }
 
 static int view_pattern(lua_State *L) { // get_pattern()
@@ -386,8 +399,10 @@ static int view_getattr(lua_State *L) {
     case 'b':
         if (strcmp(name, "buffer") == 0) {
             lua_getiuservalue(L, lua_upvalueindex(1), UV_BUFFERS);
-            if (lua_istable(L, -1)) lua_rawgeti(L, -1, v->st->buffer);
-            else lua_pushstring(L, nki_buffer_names[v->st->buffer]);
+            if (lua_istable(L, -1))
+                lua_rawgeti(L, -1, v->st->buffer);
+            else
+                lua_pushstring(L, nki_buffer_names[v->st->buffer]);
             return 1;
         }
         break;
@@ -400,8 +415,8 @@ static int view_repr(lua_State *L) {
     struct nki_box_machine *b;
     struct nki_view *v = self_view(L, &b);
     char shape[96];
-    lua_pushfstring(L, "NkiTensor(shape=%s, dtype=%s, buffer=%s)", nki_view_shape_text(shape, v), nki_dtypes[v->dtype].name,
-                    nki_buffer_names[v->st->buffer]);
+    lua_pushfstring(L, "NkiTensor(shape=%s, dtype=%s, buffer=%s)", nki_view_shape_text(shape, v),
+                    nki_dtypes[v->dtype].name, nki_buffer_names[v->st->buffer]);
     return 1;
 }
 
@@ -414,7 +429,8 @@ static int view_len(lua_State *L) {
 static int view_truth(lua_State *L) {
     struct nki_box_machine *b;
     struct nki_view *v = self_view(L, &b);
-    nki_fail(&b->m.err, "tensor-in-condition", "a tensor's values are not known while the kernel is traced, so it cannot be a condition");
+    nki_fail(&b->m.err, "tensor-in-condition",
+             "a tensor's values are not known while the kernel is traced, so it cannot be a condition");
     nki_error_view(&b->m.err, "tensor", v);
     nki_error_want(&b->m.err, "a condition on shapes, numbers or loop variables");
     nki_raise(L, b);
@@ -467,8 +483,13 @@ static const luaL_Reg methods[] = {
 
 void nki_view_metatable(lua_State *L) {
     static const luaL_Reg hooks[] = {
-        {"__subscript", view_subscript}, {"__pygetattr", view_getattr}, {"__pyrepr", view_repr}, {"__tostring", view_repr},
-        {"__pylen", view_len},           {"__pytruth", view_truth},     {NULL, NULL},
+        {"__subscript", view_subscript},
+        {"__pygetattr", view_getattr},
+        {"__pyrepr", view_repr},
+        {"__tostring", view_repr},
+        {"__pylen", view_len},
+        {"__pytruth", view_truth},
+        {NULL, NULL},
     };
     int machine = lua_gettop(L);
     lua_createtable(L, 0, 10);

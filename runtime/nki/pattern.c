@@ -8,8 +8,8 @@
 
 static bool on_chip(const struct nki_view *v) { return nki_on_chip(v->st->buffer); }
 
-bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int64_t (*pattern)[2], int count, bool has_offset,
-                      int64_t offset, int dtype, struct nki_error *err) {
+bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int64_t (*pattern)[2], int count,
+                      bool has_offset, int64_t offset, int dtype, struct nki_error *err) {
     if (count < 1 || count > NKI_MAX_DIMS) {
         nki_fail(err, "index-type", "an access pattern has 1 to %d [stride, count] pairs", NKI_MAX_DIMS);
         nki_error_view(err, "tensor", v);
@@ -40,10 +40,11 @@ bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int6
     r.ndim = (uint8_t)count;
     if (on_chip(v)) {
         if (pattern[0][0] != row && pattern[0][1] > 1) {
-            nki_fail(err, "ap-partition-step",
-                     "the first stride of an access pattern on chip is the partition step and must be the tensor's %" PRId64
-                     " elements per partition, got %" PRId64,
-                     row, pattern[0][0]);
+            nki_fail(
+                err, "ap-partition-step",
+                "the first stride of an access pattern on chip is the partition step and must be the tensor's %" PRId64
+                " elements per partition, got %" PRId64,
+                row, pattern[0][0]);
             nki_error_view(err, "tensor", v);
             nki_error_want(err, "%" PRId64, row);
             nki_error_got(err, "%" PRId64, pattern[0][0]);
@@ -64,8 +65,10 @@ bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int6
     }
     int64_t low = r.offset, high = r.offset;
     for (int d = first; d < count; d++) {
-        if (pattern[d][0] < 0) low += pattern[d][0] * (pattern[d][1] - 1);
-        else high += pattern[d][0] * (pattern[d][1] - 1);
+        if (pattern[d][0] < 0)
+            low += pattern[d][0] * (pattern[d][1] - 1);
+        else
+            high += pattern[d][0] * (pattern[d][1] - 1);
     }
     int64_t parts = on_chip(v) ? v->st->partitions : 0;
     if (flat < 0 || low < 0 || high >= row || (on_chip(v) && r.part + r.shape[0] > parts)) {
@@ -95,8 +98,8 @@ static bool fail_index(const struct nki_view *base, const char *name, const stru
     return false;
 }
 
-bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool vector, int dim, const struct nki_view *index,
-                       int64_t value, struct nki_error *err) {
+bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool vector, int dim,
+                       const struct nki_view *index, int64_t value, struct nki_error *err) {
     const char *name = vector ? "vector_offset" : "scalar_offset";
     if (base->indirect) {
         nki_fail(err, "indirect-view", "a tensor can have one run-time index only");
@@ -105,10 +108,13 @@ bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool v
         return false;
     }
     if (dim < 0 || dim >= base->ndim || (vector && dim != 0) || (dim == 0 && on_chip(base))) {
-        nki_fail(err, "indirect-index", vector ? "vector_offset works on dimension 0 of a tensor in HBM"
-                                               : "scalar_offset cannot select dimension %d here", dim);
+        nki_fail(err, "indirect-index",
+                 vector ? "vector_offset works on dimension 0 of a tensor in HBM"
+                        : "scalar_offset cannot select dimension %d here",
+                 dim);
         nki_error_view(err, "tensor", base);
-        nki_error_want(err, vector ? "indirect_dim 0 of a tensor in HBM" : "a dimension of the tensor, not the partitions");
+        nki_error_want(err,
+                       vector ? "indirect_dim 0 of a tensor in HBM" : "a dimension of the tensor, not the partitions");
         nki_error_got(err, "%d", dim);
         return false;
     }
@@ -145,8 +151,10 @@ bool nki_view_resolve(struct nki_view *out, const struct nki_view *v, int64_t va
     out->offset += value * v->indirect_step;
     int64_t low = out->offset, high = out->offset;
     for (int d = on_chip(v) ? 1 : 0; d < v->ndim; d++) {
-        if (v->stride[d] < 0) low += v->stride[d] * (v->shape[d] - 1);
-        else high += v->stride[d] * (v->shape[d] - 1);
+        if (v->stride[d] < 0)
+            low += v->stride[d] * (v->shape[d] - 1);
+        else
+            high += v->stride[d] * (v->shape[d] - 1);
     }
     if (value >= 0 && low >= 0 && high < nki_view_row(v)) return true;
     nki_fail(err, "out-of-bounds", "run-time index %" PRId64 " reaches outside the tensor", value);
@@ -277,7 +285,9 @@ void nki_view_bounds(const struct nki_view *v, struct nki_box *box) {
     bool one_row = box->r1 - box->r0 == 1;
     bool column = p.n == 2 && p.stride[0] % row == 0;
     box->c0 = one_row || column ? low % row * size : 0;
-    box->c1 = one_row ? (high % row + 1) * size : column ? (low % row + p.stride[1] * (p.count[1] - 1) + 1) * size : v->st->init.cols;
+    box->c1 = one_row  ? (high % row + 1) * size
+              : column ? (low % row + p.stride[1] * (p.count[1] - 1) + 1) * size
+                       : v->st->init.cols;
     if (box->c1 > v->st->init.cols) {
         box->c0 = 0;
         box->c1 = v->st->init.cols;
@@ -295,8 +305,8 @@ static bool act(struct nki_area *area, const struct nki_box *box, enum nki_area_
 }
 
 // One contiguous run of `count` elements from `start` in HBM, cut at rows.
-static bool act_run(const struct nki_view *v, struct nki_area *area, int64_t start, int64_t count, enum nki_area_action action,
-                    bool *any) {
+static bool act_run(const struct nki_view *v, struct nki_area *area, int64_t start, int64_t count,
+                    enum nki_area_action action, bool *any) {
     int64_t size = (int64_t)nki_dtype_size(v->dtype), row = area_row(v);
     while (count > 0) {
         int64_t r = start / row, c = start % row, n = row - c < count ? row - c : count, rows = 1;
@@ -319,7 +329,8 @@ bool nki_view_area(const struct nki_view *v, struct nki_area *area, enum nki_are
     if (nki_view_box(v, &box)) return act(area, &box, action, &any) && (action != NKI_AREA_ANY || any);
     nki_view_bounds(v, &box);
     if (action == NKI_AREA_ALL && nki_area_contains(area, &box)) return true;
-    if ((action == NKI_AREA_ANY || action == NKI_AREA_REMOVE) && !nki_area_touches(area, &box)) return action != NKI_AREA_ANY;
+    if ((action == NKI_AREA_ANY || action == NKI_AREA_REMOVE) && !nki_area_touches(area, &box))
+        return action != NKI_AREA_ANY;
     if (v->indirect) { // which elements is known at run time only: a write counts as reaching all it may reach
         if (action == NKI_AREA_ADD) return nki_area_add(area, &box);
         return action != NKI_AREA_ALL;

@@ -33,8 +33,10 @@ void nki_region_of(struct nki_region *r, const struct nki_view *v, bool write) {
     int64_t low = v->offset, high = v->offset, elements = 1;
     for (int d = 0; d < p.n; d++) {
         elements *= p.count[d];
-        if (p.stride[d] < 0) low += p.stride[d] * (p.count[d] - 1);
-        else high += p.stride[d] * (p.count[d] - 1);
+        if (p.stride[d] < 0)
+            low += p.stride[d] * (p.count[d] - 1);
+        else
+            high += p.stride[d] * (p.count[d] - 1);
     }
     int64_t stride = p.n ? p.stride[p.n - 1] : 1;
     int64_t run = p.n && stride == 1 ? p.count[p.n - 1] : 1;

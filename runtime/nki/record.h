@@ -34,7 +34,7 @@ struct nki_region {
     uint16_t stride;   // bytes between neighbouring elements of the innermost dimension (saturates)
     uint8_t ndim;      // of the merged free pattern
     uint8_t pad;
-    uint32_t rows;     // runs in all: elements * size / run (saturates)
+    uint32_t rows; // runs in all: elements * size / run (saturates)
 };
 
 enum {
@@ -57,12 +57,12 @@ struct nki_instruction {
     uint8_t dge;      // enum nki_dge
     int32_t site;
     uint16_t flags;
-    uint8_t alu[2];    // enum nki_op
-    uint32_t elements; // per partition streamed; DMA: in all (saturates)
-    uint64_t bytes;    // DMA: bytes moved (the larger side)
+    uint8_t alu[2];      // enum nki_op
+    uint32_t elements;   // per partition streamed; DMA: in all (saturates)
+    uint64_t bytes;      // DMA: bytes moved (the larger side)
     uint32_t descriptor; // DMA: bytes of a descriptor, the shorter of both sides' runs
-    uint16_t k, m, n;  // matmul; tile rows/columns in tile
-    uint8_t tile[4];   // tile_position and tile_size / 32
+    uint16_t k, m, n;    // matmul; tile rows/columns in tile
+    uint8_t tile[4];     // tile_position and tile_size / 32
     uint8_t pad[2];
     struct nki_region region[NKI_RECORD_OPERANDS];
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// types.h: the vocabulary of the NKI machine: element types, memories, engines, operators, instructions and their names.
+// types.h: the vocabulary of the NKI machine: element types, memories, engines, operators, instructions and their
+// names.
 //
 // Numbers of enums that NKI documents (engine, reduce_cmd, dge_mode, oob_mode, nc_version) are NKI's own. Plain
 // constants and table look-ups: nothing allocates, nothing fails except a parse, which says so by a count or -1.

@@ -52,7 +52,8 @@ bool nki_view_contiguous(const struct nki_view *v) {
 
 char *nki_shape_text(char *buffer, const int64_t *shape, int ndim) {
     int at = snprintf(buffer, 96, "[");
-    for (int d = 0; d < ndim && at < 80; d++) at += snprintf(buffer + at, 96 - (size_t)at, "%s%" PRId64, d ? "," : "", shape[d]);
+    for (int d = 0; d < ndim && at < 80; d++)
+        at += snprintf(buffer + at, 96 - (size_t)at, "%s%" PRId64, d ? "," : "", shape[d]);
     snprintf(buffer + at, 96 - (size_t)at, "]");
     return buffer;
 }
@@ -68,7 +69,8 @@ static bool fail_dim(const struct nki_view *v, int dim, struct nki_error *err) {
 }
 
 static bool fail_partition(const struct nki_view *v, const char *what, struct nki_error *err) {
-    nki_fail(err, "ap-partition-step", "%s the partition dimension of a tensor in %s", what, nki_buffer_names[v->st->buffer]);
+    nki_fail(err, "ap-partition-step", "%s the partition dimension of a tensor in %s", what,
+             nki_buffer_names[v->st->buffer]);
     nki_error_view(err, "tensor", v);
     nki_error_want(err, "dimension 0 left as consecutive partitions");
     nki_error_got(err, "%s dimension 0", what);
@@ -82,7 +84,9 @@ static bool fail_indirect(const struct nki_view *v, struct nki_error *err) {
     return false;
 }
 
-static bool vector_dim(const struct nki_view *v, int dim) { return v->indirect == NKI_VECTOR_OFFSET && dim == v->indirect_dim; }
+static bool vector_dim(const struct nki_view *v, int dim) {
+    return v->indirect == NKI_VECTOR_OFFSET && dim == v->indirect_dim;
+}
 
 static void remove_dim(struct nki_view *v, int dim) {
     for (int d = dim; d + 1 < v->ndim; d++) {
@@ -108,8 +112,8 @@ static bool slice_dim(struct nki_view *v, int dim, int64_t start, int64_t stop, 
         return false;
     }
     if (start < 0 || stop > size || start >= stop) {
-        nki_fail(err, "out-of-bounds", "slice %" PRId64 ":%" PRId64 " of dimension %d, which has %" PRId64 " elements", start, stop,
-                 dim, size);
+        nki_fail(err, "out-of-bounds", "slice %" PRId64 ":%" PRId64 " of dimension %d, which has %" PRId64 " elements",
+                 start, stop, dim, size);
         nki_error_view(err, "tensor", v);
         nki_error_want(err, "0 <= start < stop <= %" PRId64, size);
         nki_error_got(err, "%" PRId64 ":%" PRId64, start, stop);
@@ -134,7 +138,8 @@ static bool slice_dim(struct nki_view *v, int dim, int64_t start, int64_t stop, 
 static bool index_dim(struct nki_view *v, int dim, int64_t index, struct nki_error *err) {
     int64_t size = v->shape[dim];
     if (index < -size || index >= size) {
-        nki_fail(err, "out-of-bounds", "index %" PRId64 " of dimension %d, which has %" PRId64 " elements", index, dim, size);
+        nki_fail(err, "out-of-bounds", "index %" PRId64 " of dimension %d, which has %" PRId64 " elements", index, dim,
+                 size);
         nki_error_view(err, "tensor", v);
         nki_error_want(err, "0 <= index < %" PRId64, size);
         nki_error_got(err, "%" PRId64, index);
@@ -224,7 +229,8 @@ bool nki_view_select(struct nki_view *out, const struct nki_view *v, int dim, in
     return true;
 }
 
-bool nki_view_permute(struct nki_view *out, const struct nki_view *v, const int64_t *dims, int count, struct nki_error *err) {
+bool nki_view_permute(struct nki_view *out, const struct nki_view *v, const int64_t *dims, int count,
+                      struct nki_error *err) {
     unsigned seen = 0;
     bool good = count == v->ndim;
     for (int d = 0; good && d < count; d++) {
@@ -254,7 +260,8 @@ bool nki_view_broadcast(struct nki_view *out, const struct nki_view *v, int dim,
     if (on_chip(v) && dim == 0) return fail_partition(v, "broadcasting", err);
     if (vector_dim(v, dim)) return fail_indirect(v, err);
     if (v->shape[dim] != 1 || size < 1) {
-        nki_fail(err, "shape-mismatch", "broadcast needs a dimension of size 1, dimension %d has %" PRId64, dim, v->shape[dim]);
+        nki_fail(err, "shape-mismatch", "broadcast needs a dimension of size 1, dimension %d has %" PRId64, dim,
+                 v->shape[dim]);
         nki_error_view(err, "tensor", v);
         nki_error_want(err, "size 1 in dimension %d", dim);
         nki_error_got(err, "%" PRId64, v->shape[dim]);
@@ -311,7 +318,8 @@ bool nki_view_squeeze(struct nki_view *out, const struct nki_view *v, int dim, s
     if (dim == 0 && on_chip(v)) return fail_partition(v, "removing", err);
     if (vector_dim(v, dim)) return fail_indirect(v, err);
     if (v->shape[dim] != 1) {
-        nki_fail(err, "shape-mismatch", "squeeze_dim needs a dimension of size 1, dimension %d has %" PRId64, dim, v->shape[dim]);
+        nki_fail(err, "shape-mismatch", "squeeze_dim needs a dimension of size 1, dimension %d has %" PRId64, dim,
+                 v->shape[dim]);
         nki_error_view(err, "tensor", v);
         nki_error_want(err, "size 1 in dimension %d", dim);
         nki_error_got(err, "%" PRId64, v->shape[dim]);
@@ -322,7 +330,8 @@ bool nki_view_squeeze(struct nki_view *out, const struct nki_view *v, int dim, s
     return true;
 }
 
-static bool fail_reshape(const struct nki_view *v, const char *why, const int64_t *shape, int count, struct nki_error *err) {
+static bool fail_reshape(const struct nki_view *v, const char *why, const int64_t *shape, int count,
+                         struct nki_error *err) {
     char a[96], b[96];
     nki_shape_text(b, shape, count < NKI_MAX_DIMS ? count : NKI_MAX_DIMS);
     nki_fail(err, "reshape-mismatch", "%s cannot become %s: %s", nki_view_shape_text(a, v), b, why);
@@ -337,18 +346,23 @@ bool nki_view_split(struct nki_view *out, const struct nki_view *v, int dim, con
     if (dim < 0 || dim >= v->ndim) return fail_dim(v, dim, err);
     int64_t sizes[NKI_MAX_DIMS], known = 1;
     int infer = -1;
-    if (count < 1 || v->ndim - 1 + count > NKI_MAX_DIMS) return fail_reshape(v, "too many dimensions", shape, count, err);
+    if (count < 1 || v->ndim - 1 + count > NKI_MAX_DIMS)
+        return fail_reshape(v, "too many dimensions", shape, count, err);
     for (int i = 0; i < count; i++) {
         sizes[i] = shape[i];
-        if (shape[i] == -1 && infer < 0) infer = i;
-        else if (shape[i] < 1) return fail_reshape(v, "sizes must be positive, one may be -1", shape, count, err);
-        else known *= shape[i];
+        if (shape[i] == -1 && infer < 0)
+            infer = i;
+        else if (shape[i] < 1)
+            return fail_reshape(v, "sizes must be positive, one may be -1", shape, count, err);
+        else
+            known *= shape[i];
     }
     if (infer >= 0) {
         sizes[infer] = v->shape[dim] / known;
         known *= sizes[infer];
     }
-    if (known != v->shape[dim] || known == 0) return fail_reshape(v, "the sizes must multiply to the dimension", shape, count, err);
+    if (known != v->shape[dim] || known == 0)
+        return fail_reshape(v, "the sizes must multiply to the dimension", shape, count, err);
     if (count > 1 && dim == 0 && on_chip(v)) return fail_partition(v, "splitting", err);
     if (count > 1 && vector_dim(v, dim)) return fail_indirect(v, err);
     *out = *v;
@@ -376,8 +390,8 @@ bool nki_view_flatten(struct nki_view *out, const struct nki_view *v, int first,
     for (int d = last - 1; d >= first; d--) {
         if (v->shape[d] == 1) continue;
         if (set && v->stride[d] != step * size) {
-            nki_fail(err, "reshape-mismatch", "dimensions %d to %d are not contiguous and cannot be merged without a copy", first,
-                     last);
+            nki_fail(err, "reshape-mismatch",
+                     "dimensions %d to %d are not contiguous and cannot be merged without a copy", first, last);
             nki_error_view(err, "tensor", v);
             nki_error_want(err, "dimensions that are contiguous in memory");
             return false;
@@ -397,14 +411,16 @@ bool nki_view_flatten(struct nki_view *out, const struct nki_view *v, int first,
     return true;
 }
 
-bool nki_view_reshape(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count, struct nki_error *err) {
+bool nki_view_reshape(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count,
+                      struct nki_error *err) {
     int64_t size = 1;
     if (count < 1 || count > NKI_MAX_DIMS) return fail_reshape(v, "between 1 and 8 dimensions", shape, count, err);
     for (int d = 0; d < count; d++) {
         if (shape[d] < 1) return fail_reshape(v, "sizes must be positive", shape, count, err);
         size *= shape[d];
     }
-    if (size != nki_view_size(v)) return fail_reshape(v, "the number of elements must stay the same", shape, count, err);
+    if (size != nki_view_size(v))
+        return fail_reshape(v, "the number of elements must stay the same", shape, count, err);
     int from = on_chip(v) || v->indirect == NKI_VECTOR_OFFSET ? 1 : 0;
     if (from && shape[0] != v->shape[0])
         return fail_reshape(v, "the partition dimension must stay as it is", shape, count, err);
@@ -423,8 +439,10 @@ bool nki_view_reshape(struct nki_view *out, const struct nki_view *v, const int6
         int64_t np = shape[ni], op = old_size[oi];
         int oj = oi + 1, nj = ni + 1;
         while (np != op) {
-            if (np < op) np *= shape[nj++];
-            else op *= old_size[oj++];
+            if (np < op)
+                np *= shape[nj++];
+            else
+                op *= old_size[oj++];
         }
         for (int k = oi; k + 1 < oj; k++)
             if (old_step[k] != old_size[k + 1] * old_step[k + 1])
@@ -459,7 +477,8 @@ bool nki_view_bits(struct nki_view *out, const struct nki_view *v, int dtype, st
         for (int d = on_chip(v) ? 1 : 0; good && d < last; d++) good = v->shape[d] == 1 || v->stride[d] % ratio == 0;
     }
     if (!good) {
-        nki_fail(err, "reshape-mismatch", "view(%s) needs a contiguous last dimension whose bytes divide evenly", nki_dtypes[dtype].name);
+        nki_fail(err, "reshape-mismatch", "view(%s) needs a contiguous last dimension whose bytes divide evenly",
+                 nki_dtypes[dtype].name);
         nki_error_view(err, "tensor", v);
         nki_error_want(err, "a contiguous last dimension of a multiple of %" PRId64 " bytes", now);
         nki_error_got(err, "%" PRId64 " elements of %" PRId64 " bytes", v->shape[last], old);

@@ -2,10 +2,10 @@
 // view.h: tensors as kernels see them: a shape and strides over a storage.
 //
 // A view is a value and owns nothing. Strides and offset count elements of the view's own type. On chip, dimension 0 is
-// the partition dimension: `part` is its first partition, stride[0] is 1 (0: one partition repeated), and offset and the
-// other strides stay inside a partition. In HBM there is no partition and `part` is 0.
-// Every function that can refuse returns false and fills the error (index out of range, partition dimension touched,
-// layout that cannot be reshaped ...), following the text of NkiTensor in nki.language.
+// the partition dimension: `part` is its first partition, stride[0] is 1 (0: one partition repeated), and offset and
+// the other strides stay inside a partition. In HBM there is no partition and `part` is 0. Every function that can
+// refuse returns false and fills the error (index out of range, partition dimension touched, layout that cannot be
+// reshaped ...), following the text of NkiTensor in nki.language.
 #ifndef NKILN_NKI_VIEW_H
 #define NKILN_NKI_VIEW_H
 
@@ -19,9 +19,9 @@ struct nki_view {
     struct nki_storage *st;
     int dtype;
     uint8_t ndim;
-    uint8_t indirect;      // enum nki_indirect
-    uint8_t indirect_dim;  // dimension of this view that the vector selects (0), for NKI_VECTOR_OFFSET
-    bool repeats;          // some stride is 0 over more than one element
+    uint8_t indirect;     // enum nki_indirect
+    uint8_t indirect_dim; // dimension of this view that the vector selects (0), for NKI_VECTOR_OFFSET
+    bool repeats;         // some stride is 0 over more than one element
     int32_t part;
     int64_t offset;
     int64_t shape[NKI_MAX_DIMS];
@@ -55,7 +55,8 @@ bool nki_view_index(struct nki_view *out, const struct nki_view *v, const struct
 bool nki_view_slice(struct nki_view *out, const struct nki_view *v, int dim, int64_t start, int64_t stop, int64_t step,
                     struct nki_error *err);
 bool nki_view_select(struct nki_view *out, const struct nki_view *v, int dim, int64_t index, struct nki_error *err);
-bool nki_view_permute(struct nki_view *out, const struct nki_view *v, const int64_t *dims, int count, struct nki_error *err);
+bool nki_view_permute(struct nki_view *out, const struct nki_view *v, const int64_t *dims, int count,
+                      struct nki_error *err);
 bool nki_view_broadcast(struct nki_view *out, const struct nki_view *v, int dim, int64_t size, struct nki_error *err);
 bool nki_view_broadcast_to(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count,
                            struct nki_error *err);
@@ -64,16 +65,17 @@ bool nki_view_squeeze(struct nki_view *out, const struct nki_view *v, int dim, s
 bool nki_view_split(struct nki_view *out, const struct nki_view *v, int dim, const int64_t *shape, int count,
                     struct nki_error *err);
 bool nki_view_flatten(struct nki_view *out, const struct nki_view *v, int first, int last, struct nki_error *err);
-bool nki_view_reshape(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count, struct nki_error *err);
+bool nki_view_reshape(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count,
+                      struct nki_error *err);
 bool nki_view_bits(struct nki_view *out, const struct nki_view *v, int dtype, struct nki_error *err);
 
 // .ap(): pattern of (stride, count) pairs over the storage. has_offset: add `offset` to the view's own offset.
-bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int64_t (*pattern)[2], int count, bool has_offset,
-                      int64_t offset, int dtype, struct nki_error *err);
+bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int64_t (*pattern)[2], int count,
+                      bool has_offset, int64_t offset, int dtype, struct nki_error *err);
 // Make `out`, a pattern over base's storage, indirect: each unit of the index steps along dimension `dim` of base. The
 // index is an SBUF view, or NULL with `value` from a register.
-bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool vector, int dim, const struct nki_view *index,
-                       int64_t value, struct nki_error *err);
+bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool vector, int dim,
+                       const struct nki_view *index, int64_t value, struct nki_error *err);
 // Fix a scalar-indirect view at a run-time index; false with out-of-bounds when it leaves the tensor.
 bool nki_view_resolve(struct nki_view *out, const struct nki_view *v, int64_t value, struct nki_error *err);
 
