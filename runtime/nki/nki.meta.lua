@@ -1,5 +1,6 @@
----@meta
 -- SPDX-License-Identifier: MIT
+---@meta
+-- luacheck: ignore 212 241
 -- rt.nki as seen from Lua. Wrong use of the API raises a string; what the machine refuses raises nki.Error.
 
 ---@class nki.Operand
