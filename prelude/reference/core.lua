@@ -343,7 +343,7 @@ function core.arg_reduce(name, a, axis, keepdims)
     })
     return symbolic(node, a.family, "int64")
   end
-  return core.wrap(array.reduce(name, a.value, { axis }, keepdims or false), a.family, "int64")
+  return core.wrap(array.reduce(name, a.value, axis, keepdims or false), a.family, "int64")
 end
 
 -- Running add or multiply along one axis.

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""The same functions through PyTorch's names."""
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+def softmax(x):
+    return torch.softmax(x, dim=-1)
+
+
+def log_softmax(x):
+    return F.log_softmax(x, dim=-1)
+
+
+def silu(x):
+    return F.silu(x)
+
+
+def gelu(x):
+    return F.gelu(x)
+
+
+def gelu_tanh(x):
+    return F.gelu(x, approximate='tanh')
+
+
+def rms_norm(x, w):
+    return F.rms_norm(x, (x.shape[-1],), weight=w, eps=1e-6)
+
+
+def layer_norm(x, w, b):
+    return F.layer_norm(x, (x.shape[-1],), w, b)
+
+
+def rms_spelled(x, w):
+    h = x.float()
+    var = h.pow(2).mean(-1, keepdim=True)
+    return (w * (h * torch.rsqrt(var + 1e-6)).to(x.dtype))
+
+
+def softplus(x):
+    return F.softplus(x)
+
+
+def normalize(x):
+    return F.normalize(x, dim=-1)
+
+
+def max_pair(x):
+    values, _ = x.max(dim=-1, keepdim=True)
+    return x - values
+
+
+def clamp(x):
+    return x.clamp(min=-1.0, max=1.0) + torch.relu(x)
+
+
+def elu(x):
+    return F.elu(x)
+
+
+def leaky(x):
+    return F.leaky_relu(x, 0.2)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.act = nn.SiLU()
+        self.norm = nn.LayerNorm(48)
+
+    def forward(self, x):
+        return self.norm(self.act(x))
+
+
+def module(x):
+    return Net()(x)
+
+
+def variance(x):
+    return torch.var(x, dim=-1, unbiased=False)
+
+
+def chunked(x):
+    a, b = x.chunk(2, dim=-1)
+    return F.silu(a) * b
+
+
+def masked(x, m):
+    return x.masked_fill(m, float('-inf')).softmax(dim=-1)
