@@ -48,7 +48,7 @@ function methods:sh(line, input)
   return t.sh(setup .. line, input)
 end
 
--- Run nkiln with these words (shell syntax).
-function methods:run(words, input) return self:sh(nkiln.quoted .. " " .. words, input) end
+-- Run nkiln with these words (shell syntax). A run that hangs is ended after two minutes: status 137.
+function methods:run(words, input) return self:sh("timeout -s KILL 120 " .. nkiln.quoted .. " " .. words, input) end
 
 return nkiln

@@ -258,7 +258,8 @@ t.test("an edited skill is used at the next call, a broken one keeps the old", f
   w:write("editor.sh", [[
     f=../home/.kiro/skills/say/skill.lua
     for step in two broken three; do
-      while [ "$(cat new.lua 2>/dev/null)" != $step ]; do sleep 0.02; done
+      n=0
+      while [ "$(cat new.lua 2>/dev/null)" != $step ] && [ $n -lt 500 ]; do sleep 0.02; n=$((n + 1)); done
       case $step in
         two) echo 'return skill { name = "say", description = "d.", run = function() return { v = 2 } end }' > $f ;;
         broken) echo 'return skill { name = "say", descr' > $f ;;

@@ -132,6 +132,10 @@ t.test("an edited prelude is taken up; a broken one is told and kept out", funct
   w:until_line(function(line) return line.stub == "MENDED" end, "a run on the mended prelude")
   w:sh "printf again > k.py"
   t.eq(w:saw("again").stub, "MENDED")
+  w:write(path, "broken again")
+  w:until_line(function(line) return line.event == "broken" and line.generation == 3 end, "the news of another broken prelude")
+  w:sh "printf still > k.py"
+  t.eq(w:saw("still").stub, "MENDED", "the copy of an older generation is used")
   w:stop()
   t.eq(select(2, w:sh "ls -d /tmp/nkiln-prelude* 2>/dev/null | wc -l"):match("%d+"), "0", "a copy of the prelude is left")
 end)

@@ -181,6 +181,7 @@ t.test("deep nesting is bounded", function()
   t.has(t.show(frontmatter.parse(text .. "---\n").problems), "too deeply")
   local flow <const> = frontmatter.parse("---\na: " .. ("["):rep(5000) .. "\n---\n")
   t.eq(#flow.problems, 1)
+  t.has(flow.problems[1].message, "too deeply")
 end)
 
 t.test("search order, kinds and shadowing", function()
