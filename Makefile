@@ -71,6 +71,12 @@ demo:
 	@$(MAKE) --no-print-directory -s build/nkiln
 	@build/nkiln run tests/demo/demo.lua $(BUG)
 
+# Ratios against peers, measured in one run.
+bench:
+	@sh vendor/install.sh build run test
+	@$(MAKE) --no-print-directory -s build/nkiln build/nkiln-lua
+	@build/nkiln-lua tests/bench/main.lua
+
 test:
 	@sh vendor/install.sh build run test
 	@MAKE="$(MAKE)" SAN="$(SAN)" bash tests/all.sh
@@ -110,4 +116,4 @@ install: $(BUILD)/nkiln
 clean:
 	rm -rf build
 
-.PHONY: all clean deps demo test lint syntax $(SYNTAX) fuzz install
+.PHONY: all clean deps demo bench test lint syntax $(SYNTAX) fuzz install
