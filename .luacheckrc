@@ -7,3 +7,4 @@ exclude_files = { "build/**", ".nkiln/**" }
 local declared = { "skill", "agent", "path", "text", "number", "integer", "flag", "choice", "list", "data" }
 files["skills/**/*.lua"] = { read_globals = declared }
 files["agents/*.lua"] = { read_globals = declared }
+files["tests/demo"] = { read_globals = { "ctx" } }

@@ -206,7 +206,7 @@ function M.einsum(spec, operands)
     if not la:find(label, 1, true) then cols = cols .. label end
   end
   a, b = arrange(a, la, batch .. rows .. inner), arrange(b, lb, batch .. inner .. cols)
-  local function sizes(t, labels, from, n)
+  local function sizes(t, from, n)
     local list <const>, product = {}, 1
     for i = from, from + n - 1 do
       list[#list + 1] = t.shape[i]
@@ -214,10 +214,10 @@ function M.einsum(spec, operands)
     end
     return list, product
   end
-  local lead <const> = sizes(a, la, 1, #batch)
-  local row_shape <const>, m <const> = sizes(a, la, #batch + 1, #rows)
-  local _, k <const> = sizes(a, la, #batch + #rows + 1, #inner)
-  local col_shape <const>, n <const> = sizes(b, lb, #batch + #inner + 1, #cols)
+  local lead <const> = sizes(a, 1, #batch)
+  local row_shape <const>, m <const> = sizes(a, #batch + 1, #rows)
+  local _, k <const> = sizes(a, #batch + #rows + 1, #inner)
+  local col_shape <const>, n <const> = sizes(b, #batch + #inner + 1, #cols)
   local sa <const>, sb <const>, so <const> = { table.unpack(lead) }, { table.unpack(lead) }, { table.unpack(lead) }
   sa[#sa + 1], sb[#sb + 1] = m, k
   sa[#sa + 1], sb[#sb + 1] = k, n

@@ -580,7 +580,8 @@ function core.from_nested(value, declared, family)
   if is_tensor(value) then return declared and core.cast(value, declared) or value end
   if type(value) ~= "table" or value.is_scalar then
     local plain <const> = operand(value)
-    if declared == nil then declared = (type(plain) == "boolean" and "bool") or (math.type(plain) == "float" and (family.default_float or "float64")) or "int64" end
+    if declared == nil then declared = (type(plain) == "boolean" and "bool") or (math.type(plain) == "float" and (family.default_float
+      or "float64")) or "int64" end
     if is_symbolic(value) then return core.full({}, value, declared, family) end
     return core.wrap(array.new(stored(storage_dtype(declared)), {}, core.cast(plain, declared)), family, declared)
   end

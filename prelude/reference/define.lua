@@ -79,7 +79,8 @@ function Dtype.__pycompare(op, a, b)
 end
 function Dtype.__pygetattr(self, name)
   if name == "name" then return self.dtype_name end
-  if name == "itemsize" then return ({ float64 = 8, int64 = 8, float32 = 4, int32 = 4, uint32 = 4, float16 = 2, bfloat16 = 2, int16 = 2, uint16 = 2 })[self.dtype_name] or 1 end
+  if name == "itemsize" then return ({ float64 = 8, int64 = 8, float32 = 4, int32 = 4, uint32 = 4, float16 = 2, bfloat16 = 2, int16 = 2,
+    uint16 = 2 })[self.dtype_name] or 1 end
   if name == "is_floating_point" then return core.storage_dtype(self.dtype_name) == "float64" end
   return nil
 end
@@ -108,10 +109,11 @@ end
 function M.is_dtype(x) return type(x) == "table" and getmetatable(x) == Dtype end
 
 local spelled <const> = {
-  float = "float64", int = "int64", bool = "bool", f4 = "float32", f2 = "float16", f8 = "float64", i4 = "int32", i8 = "int64", ["float"] = "float64",
+  float = "float64", int = "int64", bool = "bool", f4 = "float32", f2 = "float16", f8 = "float64", i4 = "int32", i8 = "int64",
 }
 local known <const> = {}
-for name in ("float64 float32 float16 bfloat16 int64 int32 int16 int8 uint32 uint16 uint8 bool float8_e4m3 float8_e4m3fn float8_e5m2"):gmatch("%S+") do known[name] = true end
+local KNOWN <const> = "float64 float32 float16 bfloat16 int64 int32 int16 int8 uint32 uint16 uint8 bool float8_e4m3 float8_e4m3fn float8_e5m2"
+for name in KNOWN:gmatch("%S+") do known[name] = true end
 
 -- The NKI name of a dtype argument: a dtype object, a string, or Python's float, int, bool.
 function M.dtype_name(x)

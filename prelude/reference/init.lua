@@ -47,7 +47,8 @@ end
 
 local function failure(err)
   local code = err.code
-  if err.etype == "NotImplementedError" or err.etype == "ModuleNotFoundError" or err.etype == "ImportError" or code == "import-not-allowed" or code == "python-unsupported" then
+  if err.etype == "NotImplementedError" or err.etype == "ModuleNotFoundError" or err.etype == "ImportError" or code == "import-not-allowed"
+    or code == "python-unsupported" then
     code = "reference-unsupported"
   elseif err.etype == "AttributeError" and (err.message or ""):find("^module '[%a%.]+'") then
     code = "reference-unsupported"
@@ -58,10 +59,9 @@ end
 
 -- Load a reference. opts: path, fn (nil: the only public function), source (text instead of the file), roots, read, step_limit.
 function M.load(opts)
-  local source, why = opts.source, nil
+  local source = opts.source
   if not source then
-    local file
-    file, why = source_module.read(opts.path)
+    local file <const>, why <const> = source_module.read(opts.path)
     if not file then return nil, { code = why.code, file = why.path or opts.path, line = why.line, column = why.column, message = why.message } end
     source = file.text
   end
@@ -91,7 +91,8 @@ function M.load(opts)
       if not fn.name:find("^_") then public[#public + 1] = fn end
     end
     if #public == 0 then public[1] = functions[1] end
-    if #public == 0 then return nil, { code = "no-such-function", file = opts.path, message = ("%s defines no function to use as a reference"):format(opts.path) } end
+    if #public == 0 then return nil, { code = "no-such-function", file = opts.path,
+      message = ("%s defines no function to use as a reference"):format(opts.path) } end
     if #public > 1 then
       for _, fn in ipairs(public) do
         if fn.name == "reference" or fn.name == "ref" then chosen = fn end
@@ -111,13 +112,15 @@ function M.load(opts)
         if #roots_only == 1 then chosen = roots_only[1] end
       end
       if not chosen then
-        return nil, { code = "ambiguous-function", file = opts.path, message = ("%s defines %s; say which one with %s:NAME"):format(opts.path, table.concat(names, ", "), opts.path) }
+        return nil, { code = "ambiguous-function", file = opts.path,
+          message = ("%s defines %s; say which one with %s:NAME"):format(opts.path, table.concat(names, ", "), opts.path) }
       end
     else
       chosen = public[1]
     end
   end
-  return setmetatable({ path = opts.path, name = chosen.name, fn = chosen.value or chosen, params = chosen.params, node = chosen.node, module = module }, Reference)
+  return setmetatable({ path = opts.path, name = chosen.name, fn = chosen.value or chosen, params = chosen.params, node = chosen.node,
+    module = module }, Reference)
 end
 
 -- The framework whose arrays the reference expects: torch if the module imports it, else numpy.
@@ -180,7 +183,8 @@ local function call(self, args)
   if value == nil then return failure(err) end
   local outputs <const> = outputs_of(self, value)
   if not outputs then
-    return nil, { code = "reference-result", file = self.path, line = self.node and self.node.lineno, message = ("%s returned %s; a reference returns an array or a tuple of arrays"):format(self.name, runtime.type_name(value)) }
+    return nil, { code = "reference-result", file = self.path, line = self.node and self.node.lineno,
+      message = ("%s returned %s; a reference returns an array or a tuple of arrays"):format(self.name, runtime.type_name(value)) }
   end
   return outputs
 end

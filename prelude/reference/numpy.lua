@@ -349,7 +349,8 @@ end)
 -- Methods: the function of the same name with the array first, and a few of their own.
 local methods <const> = {}
 for _, name in ipairs({
-  "sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot", "swapaxes", "squeeze", "ravel", "copy", "repeat", "take",
+  "sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot", "swapaxes",
+    "squeeze", "ravel", "copy", "repeat", "take",
 }) do
   methods[name] = functions[name]
 end
@@ -364,7 +365,8 @@ methods.item = { signature = "self", fn = function(t) return core.item(t) end }
 methods.fill = { signature = "self value", fn = function(t, value) index.set(t, value, "e") return objects.none end }
 methods.tolist = { signature = "self", fn = function(t) return objects.to_list(core.need_value(t, "tolist")) end }
 methods.round = { signature = "self", fn = function(t) return core.unary("round", t) end }
-methods.view = { signature = "self dtype=None", fn = function() raise("NotImplementedError", "ndarray.view(dtype) reinterprets bits; a reference computes on values") end }
+methods.view = { signature = "self dtype=None", fn = function() raise("NotImplementedError",
+  "ndarray.view(dtype) reinterprets bits; a reference computes on values") end }
 
 local attributes <const> = {
   shape = objects.shape_tuple,

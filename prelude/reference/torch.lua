@@ -65,7 +65,8 @@ for name, core_name in pairs({ add = "add", sub = "subtract", subtract = "subtra
 end
 def("rsub", "input other", function(a, b) return core.binary("subtract", op(b), op(a)) end)
 for name, core_name in pairs({
-  mul = "multiply", multiply = "multiply", true_divide = "divide", floor_divide = "floor_divide", remainder = "remainder", fmod = "fmod", pow = "power", maximum = "maximum",
+  mul = "multiply", multiply = "multiply", true_divide = "divide", floor_divide = "floor_divide", remainder = "remainder", fmod = "fmod",
+    pow = "power", maximum = "maximum",
   minimum = "minimum", fmax = "fmax", fmin = "fmin", atan2 = "arctan2", hypot = "hypot", logaddexp = "logaddexp", logical_and = "logical_and",
   logical_or = "logical_or", logical_xor = "logical_xor", bitwise_and = "bitwise_and", bitwise_or = "bitwise_or", bitwise_xor = "bitwise_xor",
 }) do
@@ -158,7 +159,8 @@ def("nan_to_num", "input nan=0.0", function(x, value)
   local t <const> = ten(x)
   return core.where(core.unary("isnan", t), value, t)
 end)
-def("lerp", "input end weight", function(x, y, w) return core.binary("add", ten(x), core.binary("multiply", op(w), core.binary("subtract", ten(y), ten(x)))) end)
+def("lerp", "input end weight", function(x, y, w) return core.binary("add", ten(x), core.binary("multiply", op(w), core.binary("subtract",
+  ten(y), ten(x)))) end)
 def("addcmul", "input tensor1 tensor2 value=1", function(x, a, b, value)
   return core.binary("add", ten(x), core.binary("multiply", value, core.binary("multiply", ten(a), ten(b))))
 end)
@@ -358,15 +360,18 @@ creation("ones", 1)
 creation("empty", 0)
 def("full", "size fill_value dtype=None device=None", function(size, value, dtype)
   local plain <const> = core.number(value)
-  return core.full(objects.shape(size), value, declared_of(dtype) or (math.type(plain) == "integer" and "int64") or (type(plain) == "boolean" and "bool") or "float32", family)
+  return core.full(objects.shape(size), value, declared_of(dtype) or (math.type(plain) == "integer" and "int64")
+    or (type(plain) == "boolean" and "bool") or "float32", family)
 end, "function")
-def("full_like", "input fill_value dtype=None", function(x, value, dtype) return core.full(x.shape, value, declared_of(dtype) or x.declared, family) end, "function")
+def("full_like", "input fill_value dtype=None", function(x, value, dtype) return core.full(x.shape, value, declared_of(dtype)
+  or x.declared, family) end, "function")
 def("arange", "start end=None step=1 dtype=None device=None", function(start, stop, step, dtype)
   if is_none(stop) then start, stop = 0, start end
   local float <const> = math.type(core.number(start)) == "float" or math.type(core.number(stop)) == "float" or math.type(core.number(step)) == "float"
   return core.arange(start, stop, step, declared_of(dtype) or (float and "float32" or "int64"), family)
 end, "function")
-def("eye", "n m=None dtype=None", function(n, m, dtype) return compose.eye(n, is_none(m) and n or m, 0, declared_of(dtype) or "float32", family) end, "function")
+def("eye", "n m=None dtype=None", function(n, m, dtype) return compose.eye(n, is_none(m) and n or m, 0, declared_of(dtype) or "float32",
+  family) end, "function")
 for _, name in ipairs({ "tensor", "as_tensor", "asarray", "from_numpy" }) do
   def(name, "data dtype=None device=None requires_grad=False", function(x, dtype)
     local value <const> = objects.nested(x)
@@ -387,7 +392,8 @@ local functional <const> = {}
 local function nnf(name, signature, fn) functional[name] = { signature = signature, fn = fn } end
 for _, name in ipairs({ "sigmoid", "tanh", "relu", "softmax", "log_softmax" }) do functional[name] = functions[name] end
 nnf("softmax", "input dim=-1 _stacklevel=3 dtype=None", function(x, dim, _, dtype) return functions.softmax.fn(x, is_none(dim) and -1 or dim, dtype) end)
-nnf("log_softmax", "input dim=-1 _stacklevel=3 dtype=None", function(x, dim, _, dtype) return functions.log_softmax.fn(x, is_none(dim) and -1 or dim, dtype) end)
+nnf("log_softmax", "input dim=-1 _stacklevel=3 dtype=None", function(x, dim, _, dtype) return functions.log_softmax.fn(x, is_none(dim)
+  and -1 or dim, dtype) end)
 nnf("relu", "input inplace=False", function(x) return compose.relu(ten(x)) end)
 nnf("relu6", "input inplace=False", function(x) return compose.clip(ten(x), 0, 6) end)
 nnf("silu", "input inplace=False", function(x) return compose.silu(ten(x)) end)
@@ -509,7 +515,8 @@ function M.modules()
   special.expit = functions.sigmoid
   attrs.special = define.module("torch.special", define.natives("torch.special", special))
   attrs.linalg = define.module("torch.linalg", define.natives("torch.linalg", {
-    norm = { signature = "A ord=None dim=None keepdim=False", fn = function(x, ord, dim, keepdim) return functions.norm.fn(x, is_none(ord) and 2 or ord, dim, keepdim) end },
+    norm = { signature = "A ord=None dim=None keepdim=False", fn = function(x, ord, dim, keepdim) return functions.norm.fn(x, is_none(ord)
+      and 2 or ord, dim, keepdim) end },
     vector_norm = { signature = "x ord=2 dim=None keepdim=False", fn = function(x, ord, dim, keepdim) return functions.norm.fn(x, ord, dim, keepdim) end },
   }))
   local f <const> = define.module("torch.nn.functional", define.natives("torch.nn.functional", functional))

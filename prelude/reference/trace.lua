@@ -46,7 +46,8 @@ end
 
 function Trace:const(value)
   local dtype <const> = (type(value) == "boolean" and "bool") or (math.type(value) == "float" and "float64") or "int64"
-  return self:add({ op = "const", value = value, value_key = math.type(value) == "float" and ("%a"):format(value) or tostring(value), inputs = {}, shape = {}, dtype = dtype })
+  return self:add({ op = "const", value = value, value_key = math.type(value) == "float" and ("%a"):format(value) or tostring(value),
+    inputs = {}, shape = {}, dtype = dtype })
 end
 
 -- A concrete tensor used beside symbolic ones (an array literal).

@@ -32,7 +32,8 @@ local unit_roundoff <const> = {
   float32 = 2.0 ^ -24, tfloat32 = 2.0 ^ -11, float16 = 2.0 ^ -11, bfloat16 = 2.0 ^ -8, float8_e4m3 = 2.0 ^ -4, float8_e4m3fn = 2.0 ^ -4, float8_e5m2 = 2.0 ^ -3,
 }
 -- Below this a dtype has no relative precision left: half its smallest subnormal.
-local floor_of <const> = { float32 = 2.0 ^ -150, float16 = 2.0 ^ -25, bfloat16 = 2.0 ^ -134, float8_e4m3 = 2.0 ^ -10, float8_e4m3fn = 2.0 ^ -10, float8_e5m2 = 2.0 ^ -17 }
+local floor_of <const> = { float32 = 2.0 ^ -150, float16 = 2.0 ^ -25, bfloat16 = 2.0 ^ -134, float8_e4m3 = 2.0 ^ -10,
+  float8_e4m3fn = 2.0 ^ -10, float8_e5m2 = 2.0 ^ -17 }
 
 local largest_of <const> = { float32 = 3.4028234663852886e38, tfloat32 = 3.4011621342146535e38, bfloat16 = 3.3895313892515355e38, float16 = 65504.0,
   float8_e4m3 = 240.0, float8_e4m3fn = 448.0, float8_e5m2 = 57344.0 }
@@ -147,8 +148,10 @@ local function judge_rounding(chip, exact, dtype, low, expected, contraction)
   local judged = array.compare_op("less_equal", array.unary("abs", exact), largest)
   if low then judged = array.binary("logical_and", judged, array.unary("isfinite", low)) end
   local zero <const> = array.new("float64", {}, 0.0)
-  local stats <const> = array.errors(array.where(judged, actual, zero), array.where(judged, exact, zero), { bound = bound, ulp = unit_roundoff[dtype] and dtype or nil })
-  local out <const> = { ratio = stats.worst_ratio or 0, rel_l2 = stats.rel_l2, max_abs = stats.max_abs, ulp = stats.max_ulp, ulp_histogram = stats.ulp_histogram, mismatches = stats.mismatches }
+  local stats <const> = array.errors(array.where(judged, actual, zero), array.where(judged, exact, zero), { bound = bound,
+    ulp = unit_roundoff[dtype] and dtype or nil })
+  local out <const> = { ratio = stats.worst_ratio or 0, rel_l2 = stats.rel_l2, max_abs = stats.max_abs, ulp = stats.max_ulp,
+    ulp_histogram = stats.ulp_histogram, mismatches = stats.mismatches }
   if low and unit_roundoff[dtype] then
     local rounded <const> = array.errors(array.where(judged, low:cast(dtype):cast("float64"), zero), array.where(judged, expected, zero)).rel_l2
     if rounded and rounded > 0 then out.r = stats.rel_l2 / rounded end
@@ -242,7 +245,8 @@ end
 -- Verify one case. Returns {ok, verdict, runs = {...}} or nil, err for a reference that fails.
 local function verify_case(job, case, progress)
   local arguments <const>, elements <const> = arguments_of(case)
-  local result <const> = { case = case.text, ok = true, runs = {}, elements = elements, algorithm = { ok = true, ratio = 0, max_rel = 0 }, rounding = { grade = "pass", ratio = 0 } }
+  local result <const> = { case = case.text, ok = true, runs = {}, elements = elements, algorithm = { ok = true, ratio = 0, max_rel = 0 },
+    rounding = { grade = "pass", ratio = 0 } }
   local count <const> = job.distributions or inputs_module.count_for(elements)
   local declared <const> = {}
   for _, arg in ipairs(arguments) do if arg.dtype then declared[#declared + 1] = arg.dtype end end
@@ -253,7 +257,8 @@ local function verify_case(job, case, progress)
     local inputs <const> = inputs_module.make(arguments, distribution, seed)
     local hashes <const> = {}
     for name, value in pairs(inputs) do hashes[name] = value:hash() end
-    local run <const> = { distribution = distribution.name, scale = distribution.scale, private = distribution.private, seed = not distribution.private and seed or nil }
+    local run <const> = { distribution = distribution.name, scale = distribution.scale, private = distribution.private,
+      seed = not distribution.private and seed or nil }
     result.runs[#result.runs + 1] = run
     local exact <const> = run_kernel(job, case, "exact", inputs, 1)
     if not exact.ok then
@@ -301,7 +306,8 @@ local function verify_case(job, case, progress)
       run.algorithm = run.algorithm and run.algorithm.ok and algorithm or run.algorithm or algorithm
       local worst <const> = result.algorithm
       if (algorithm.ratio or 0) > (worst.ratio or 0) then worst.ratio = algorithm.ratio end
-      if algorithm.max_rel and algorithm.max_rel < math.huge and algorithm.max_rel > worst.max_rel and distribution.name == "normal" then worst.max_rel = algorithm.max_rel end
+      if algorithm.max_rel and algorithm.max_rel < math.huge and algorithm.max_rel > worst.max_rel
+        and distribution.name == "normal" then worst.max_rel = algorithm.max_rel end
       if algorithm.noted then result.noted = (result.noted or 0) + algorithm.noted end
       if not algorithm.ok and worst.ok then
         worst.ok, worst.worst, worst.output, worst.distribution = false, algorithm.worst, output.name, distribution.name
@@ -379,7 +385,8 @@ function verify.describe(result)
     if not a.ok then
       local w <const> = a.worst
       say("      algorithm: output %s, %s of %d elements wrong on %s inputs; worst at [%s] (tile %d, partition %d): got %s, want %s", a.output,
-        a.mismatches > 0 and a.mismatches or a.over, a.count, a.distribution, table.concat(w.index, ","), w.tile, w.partition, ("%.9g"):format(w.got), ("%.9g"):format(w.want))
+        a.mismatches > 0 and a.mismatches or a.over, a.count, a.distribution, table.concat(w.index, ","), w.tile, w.partition,
+          ("%.9g"):format(w.got), ("%.9g"):format(w.want))
       if a.pattern then say("      %s", a.pattern) end
     end
     if r.grade ~= "pass" and case.verdict ~= "algorithm" then

@@ -26,7 +26,8 @@ M.distributions = {
   { name = "inf_row", special = "inf", why = "one row of infinity must stay in its row" },
 }
 
-local float <const> = { float32 = true, float16 = true, bfloat16 = true, float64 = true, tfloat32 = true, float8_e4m3 = true, float8_e5m2 = true, float8_e4m3fn = true }
+local float <const> = { float32 = true, float16 = true, bfloat16 = true, float64 = true, tfloat32 = true, float8_e4m3 = true,
+  float8_e5m2 = true, float8_e4m3fn = true }
 
 -- How many distributions a case of `elements` input elements gets.
 function M.count_for(elements)

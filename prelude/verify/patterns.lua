@@ -17,7 +17,7 @@ end
 local function indices_over(errors, limit)
   local bad <const> = {}
   for i, e in ipairs(errors:totable()) do
-    if not (e <= limit) then bad[#bad + 1] = i - 1 end
+    if e ~= e or e > limit then bad[#bad + 1] = i - 1 end
   end
   return bad
 end
@@ -59,13 +59,15 @@ function M.explain(actual, expected, blocks)
   if zero.max_abs == 0 and stats.max_expected > 0 then return "the output is zero everywhere: the kernel's result was not stored" end
   if rows > 1 and columns > 1 then
     if rows == columns and close(a, e:transpose({ 1, 0 })) then return "the output is the expected one transposed" end
-    if rows ~= columns and close(a, e:transpose({ 1, 0 }):contiguous():reshape({ rows, columns })) then return "the output holds the expected values in transposed order" end
+    if rows ~= columns and close(a, e:transpose({ 1, 0 }):contiguous():reshape({ rows,
+      columns })) then return "the output holds the expected values in transposed order" end
   end
   if blocks then
     for i = 0, 63 do
       local partial <const> = blocks(i)
       if not partial then break end
-      if close(a, as_rows(partial)) then return ("block %d of the contraction (elements %d to %d) is missing from the sum"):format(i, i * TILE, i * TILE + TILE - 1) end
+      if close(a, as_rows(partial)) then return ("block %d of the contraction (elements %d to %d) is missing from the sum"):format(i,
+        i * TILE, i * TILE + TILE - 1) end
     end
   end
   if actual.size > 1 then

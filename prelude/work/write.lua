@@ -28,11 +28,13 @@ local function arguments(reference, case)
   for i, arg in ipairs(case.args) do
     local name = arg.name
     if not known[name] and reference.params.names[i] and not reference.params.varargs then
-      return nil, { code = "bad-case", message = ("case %q: the reference %s has no parameter %s; its parameters are %s"):format(case.text, reference.name, name, table.concat(reference.params.names, ", ")) }
+      return nil, { code = "bad-case", message = ("case %q: the reference %s has no parameter %s; its parameters are %s"):format(case.text,
+        reference.name, name, table.concat(reference.params.names, ", ")) }
     end
     args[i] = { name = name, kind = arg.kind == "tensor" and "tensor" or "value", dtype = arg.dtype, shape = arg.shape, value = arg.value }
     if arg.kind == "file" then
-      if not arg.array then return nil, { code = "bad-case", message = ("case %q: give shapes and types to write a kernel for, not files"):format(case.text) } end
+      if not arg.array then return nil, { code = "bad-case",
+        message = ("case %q: give shapes and types to write a kernel for, not files"):format(case.text) } end
       args[i].kind, args[i].dtype, args[i].shape = "tensor", arg.array.dtype, arg.array.shape
     end
   end
@@ -94,7 +96,8 @@ local function docstring(reference, cases, job)
   return function(facts)
     local lines <const> = {}
     local doc <const> = reference.doc
-    lines[#lines + 1] = ("%s, row by row."):format(doc and doc:match("^%s*([^\n]-)%.?%s*\n") or doc and doc:match("^%s*([^\n]-)%.?%s*$") or ("Computes what the reference %s computes"):format(reference.name))
+    lines[#lines + 1] = ("%s, row by row."):format(doc and doc:match("^%s*([^\n]-)%.?%s*\n") or doc and doc:match("^%s*([^\n]-)%.?%s*$")
+      or ("Computes what the reference %s computes"):format(reference.name))
     lines[#lines + 1] = ""
     lines[#lines + 1] = "Args:"
     for _, argument in ipairs(job.arguments) do
@@ -138,8 +141,10 @@ function work.run(request, job)
   local function progress(text, fraction) if job and job.progress then job.progress({ text = text, fraction = fraction }) end end
   local cases <const>, bad <const> = check.cases(request.cases, request.cwd)
   if not cases then return nil, bad end
-  if #cases == 0 then return nil, { code = "bad-case", message = "no case given", hint = 'say what to write for, as in --case "x=bfloat16[256,1024], scale=0.125"' } end
-  local reference <const>, err <const> = reference_module.load({ path = request.reference, source = request.source, fn = request.reference_function, roots = request.roots })
+  if #cases == 0 then return nil, { code = "bad-case", message = "no case given",
+    hint = 'say what to write for, as in --case "x=bfloat16[256,1024], scale=0.125"' } end
+  local reference <const>, err <const> = reference_module.load({ path = request.reference, source = request.source,
+    fn = request.reference_function, roots = request.roots })
   if not reference then
     err.status = err.status or 2
     return nil, err
@@ -160,7 +165,8 @@ function work.run(request, job)
     for j, arg in ipairs(args) do
       local first <const> = listed[j]
       if not first or first.name ~= arg.name or first.kind ~= arg.kind or first.dtype ~= arg.dtype then
-        return nil, { code = "bad-case", message = ("case %q and case %q give different arguments; one kernel takes the same arguments and types"):format(cases[1].text, case.text) }
+        return nil, { code = "bad-case",
+          message = ("case %q and case %q give different arguments; one kernel takes the same arguments and types"):format(cases[1].text, case.text) }
       end
     end
   end
@@ -171,7 +177,8 @@ function work.run(request, job)
   for _, name in ipairs(reference.params.names) do
     local arg <const> = given[name]
     if arg then
-      ordered[#ordered + 1] = { name = name, kind = arg.kind, dtype = arg.dtype, shape = arg.shape, default = arg.kind == "value" and default_text(reference, name) or nil }
+      ordered[#ordered + 1] = { name = name, kind = arg.kind, dtype = arg.dtype, shape = arg.shape, default = arg.kind == "value"
+        and default_text(reference, name) or nil }
       given[name] = nil
     end
   end
@@ -193,12 +200,14 @@ function work.run(request, job)
     if derived.kind == "refused" then return refused(derived, reference) end
     error(derived.message or derived, 0)
   end
-  local result <const> = { ok = true, text = derived.text, name = name, plan = derived.plan, limit = derived.limit, function_name = reference.name, reference = reference.path }
+  local result <const> = { ok = true, text = derived.text, name = name, plan = derived.plan, limit = derived.limit,
+    function_name = reference.name, reference = reference.path }
   -- Will it build, and does it move what it says?
   progress("checking the kernel", 0.2)
   result.traffic = {}
   for i, case in ipairs(cases) do
-    local run <const> = session.run({ path = name .. ".py", source = derived.text, case = case, target = request.target, version = request.nki_version, mode = "chip", execute = false })
+    local run <const> = session.run({ path = name .. ".py", source = derived.text, case = case, target = request.target,
+      version = request.nki_version, mode = "chip", execute = false })
     if not run.ok then
       result.ok, result.verdict = false, "does not build"
       result.diagnostics = {}
@@ -210,7 +219,8 @@ function work.run(request, job)
   end
   progress("proving the kernel", 0.4)
   local verdict <const>, why <const> = verify.run({
-    path = name .. ".py", source = derived.text, cases = cases, reference = reference, target = request.target, version = request.nki_version, seeds = request.seeds,
+    path = name .. ".py", source = derived.text, cases = cases, reference = reference, target = request.target,
+      version = request.nki_version, seeds = request.seeds,
     private_seed = request.private_seed, distributions = request.distributions, progress = function(p) progress(p.text) end,
   })
   if not verdict then

@@ -82,7 +82,8 @@ function Emit:operand(r, block)
   end
   local text = tile.name
   if rows or columns then
-    text = text .. "[" .. (rows or "0:p") .. ", " .. (columns or ("0:" .. (tile.tail == "n" and (block.chunk and tile.chunked and "w" or self:columns(tile.n)) or "1"))) .. "]"
+    text = text .. "[" .. (rows or "0:p") .. ", " .. (columns or ("0:" .. (tile.tail == "n" and (block.chunk and tile.chunked and "w"
+      or self:columns(tile.n)) or "1"))) .. "]"
   end
   if r.spread then text = text .. ".broadcast(1, " .. (block.chunk and "w" or self:columns(r.spread)) .. ")" end
   return text
@@ -157,7 +158,8 @@ function handlers.act(self, i, block)
 end
 local function alu(name) return nl[name] or "nl." .. name end
 function handlers.ts(self, i, block)
-  local args <const> = { "dst=" .. self:operand(i.out, block), "data=" .. self:operand(i.data, block), "op0=" .. alu(i.op0), "operand0=" .. self:operand(i.operand0, block) }
+  local args <const> = { "dst=" .. self:operand(i.out, block), "data=" .. self:operand(i.data, block), "op0=" .. alu(i.op0), "operand0="
+    .. self:operand(i.operand0, block) }
   if i.reverse0 then args[#args + 1] = "reverse0=True" end
   if i.op1 then
     args[#args + 1] = "op1=" .. alu(i.op1)
@@ -176,7 +178,8 @@ function handlers.stt(self, i, block)
   self:call("nisa.scalar_tensor_tensor", args)
 end
 function handlers.tt(self, i, block)
-  self:call("nisa.tensor_tensor", { "dst=" .. self:operand(i.out, block), "data1=" .. self:operand(i.data1, block), "data2=" .. self:operand(i.data2, block), "op=" .. alu(i.op) })
+  self:call("nisa.tensor_tensor", { "dst=" .. self:operand(i.out, block), "data1=" .. self:operand(i.data1, block), "data2="
+    .. self:operand(i.data2, block), "op=" .. alu(i.op) })
 end
 function handlers.recip(self, i, block) self:call("nisa.reciprocal", { "dst=" .. self:operand(i.out, block), "data=" .. self:operand(i.data, block) }) end
 function handlers.reduce(self, i, block)
@@ -199,7 +202,8 @@ function handlers.carry(self, i, block)
   self:call("nisa.tensor_copy", { "dst=" .. self:operand(i.out, block), "src=" .. i.src.tile.name .. "[0:p, w - 1:w]" })
 end
 function handlers.predicated(self, i, block)
-  self:call("nisa.tensor_copy_predicated", { "dst=" .. self:operand(i.out, block), "src=" .. self:operand(i.src, block), "predicate=" .. self:operand(i.mask, block) })
+  self:call("nisa.tensor_copy_predicated", { "dst=" .. self:operand(i.out, block), "src=" .. self:operand(i.src, block), "predicate="
+    .. self:operand(i.mask, block) })
 end
 function handlers.scan(self, i, block)
   local args <const> = { "dst=" .. self:operand(i.out, block) }
@@ -218,7 +222,8 @@ function handlers.iota(self, i, block)
   else
     local base = block.chunk and (i.step == 1 and "c" or i.step .. " * c") or "0"
     if i.start ~= 0 then base = base == "0" and tostring(i.start) or base .. " + " .. i.start end
-    self:call("nisa.iota", { "dst=" .. dst, ("pattern=[[%d, %s]]"):format(i.step, block.chunk and "w" or self:columns(i.dst.n)), "offset=" .. base, "channel_multiplier=0" })
+    self:call("nisa.iota", { "dst=" .. dst, ("pattern=[[%d, %s]]"):format(i.step, block.chunk and "w" or self:columns(i.dst.n)), "offset="
+      .. base, "channel_multiplier=0" })
   end
 end
 

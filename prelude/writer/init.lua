@@ -141,7 +141,7 @@ local function product(list)
 end
 
 -- Names of the kernel's results: out, or out0, out1, ...
-local function output_shape_text(tensor, lowered, texts_of, n_text)
+local function output_shape_text(tensor, lowered, n_text)
   local shape <const> = tensor.shape
   for _, leaf in ipairs(lowered.leaves) do
     local source <const> = leaf.source
@@ -330,7 +330,7 @@ function M.derive(job)
       refuse(tensor.node, "this output is the same constant everywhere and depends on no input")
     end
     if info.lead and not lowered.single_row then
-      for j, axis in ipairs(merged) do
+      for _, axis in ipairs(merged) do
         local here = 1
         for a = axis.first, axis.last do here = here * (info.lead[a - rank + #info.lead] or 1) end
         if lowered.layout.flat then here = product(info.lead) end
@@ -417,11 +417,12 @@ function M.derive(job)
   for _, output in ipairs(outputs) do
     local dtype = dtype_names[output.dtype] or "nl." .. output.dtype
     for _, argument in ipairs(job.arguments) do
-      if argument.kind == "tensor" and argument.dtype == output.dtype and dtype:find("^nl%.") and output.tensor.declared == argument.dtype then dtype = argument.name .. ".dtype" end
+      if argument.kind == "tensor" and argument.dtype == output.dtype and dtype:find("^nl%.")
+        and output.tensor.declared == argument.dtype then dtype = argument.name .. ".dtype" end
     end
     output.dtype_text = dtype
     prologue[#prologue + 1] = ("%s = nl.ndarray(%s, dtype=%s, buffer=nl.shared_hbm)"):format(output.name,
-      output_shape_text(output.tensor, lowered, texts_of, function(n) return width_of(n) end), dtype)
+      output_shape_text(output.tensor, lowered, function(n) return width_of(n) end), dtype)
   end
   local views <const>, view_names <const> = {}, {}
   for _, t in ipairs(lowered.terms.list) do
@@ -429,7 +430,8 @@ function M.derive(job)
       local shape <const> = view_shape(t.deps, t.tail, width_of(t.n) or tostring(t.n))
       local label <const> = t.name .. shape
       if not view_names[label] then
-        local plain <const> = #t.leaf.source.shape == #merged + 1 and t.leaf.info.view == nil and not lowered.folded and #merged == 1 and t.deps[1] and t.tail == "n"
+        local plain <const> = #t.leaf.source.shape == #merged + 1 and t.leaf.info.view == nil and not lowered.folded and #merged == 1
+          and t.deps[1] and t.tail == "n"
         if plain then
           view_names[label] = t.name
         else

@@ -182,19 +182,23 @@ function M.analyse(outputs)
         info = { lead = first.lead, tail = node.keepdims and "one" or "none", n = 1 }
       end
     elseif op == "cumulative" then
-      if k ~= 1 or node.axes[1] ~= #node.shape - 1 or first.tail ~= "n" then refuse(node, "a running %s along axis %d; only the last axis can be scanned row-wise", node.name, node.axes[1]) end
+      if k ~= 1 or node.axes[1] ~= #node.shape - 1 or first.tail ~= "n" then refuse(node,
+        "a running %s along axis %d; only the last axis can be scanned row-wise", node.name, node.axes[1]) end
       info = { lead = first.lead, tail = "n", n = first.n }
     elseif op == "slice" then
-      if node.axis ~= #node.shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node, "a slice along axis %d; only columns can be sliced in a row-wise kernel", node.axis) end
+      if node.axis ~= #node.shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node,
+        "a slice along axis %d; only columns can be sliced in a row-wise kernel", node.axis) end
       if node.step < 1 then refuse(node, "a slice with a negative step") end
       info = { lead = first.lead, tail = node.extent == 1 and "one" or "n", n = node.extent }
     elseif op == "select" and first.tail == "one" and k == 1 and node.axis == #node.inputs[1].shape - 1 then
       info = { lead = first.lead, tail = "none", n = 1, identity = true }
     elseif op == "select" then
-      if node.axis ~= #node.inputs[1].shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node, "an index along axis %d; only columns can be picked in a row-wise kernel", node.axis) end
+      if node.axis ~= #node.inputs[1].shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node,
+        "an index along axis %d; only columns can be picked in a row-wise kernel", node.axis) end
       info = { lead = first.lead, tail = "none", n = 1 }
     elseif op == "concat" then
-      if node.axis ~= #node.shape - 1 or k ~= 1 then refuse(node, "a concatenation along axis %d; only columns can be joined in a row-wise kernel", node.axis) end
+      if node.axis ~= #node.shape - 1 or k ~= 1 then refuse(node,
+        "a concatenation along axis %d; only columns can be joined in a row-wise kernel", node.axis) end
       local lead = {}
       for _, input in ipairs(node.inputs) do
         local i <const> = of[input.id]
@@ -222,7 +226,8 @@ function M.analyse(outputs)
         if tail == "n" then refuse(node, "a value per row meets whole rows without an axis of size 1; keep the reduced axis (keepdims) or add one") end
         for _, input in ipairs(node.inputs) do
           local i <const> = of[input.id]
-          if not i.scalar and i.tail == "one" and #input.shape > 0 and product(input.shape) > 1 then refuse(node, "values per row with and without the reduced axis") end
+          if not i.scalar and i.tail == "one" and #input.shape > 0 and product(input.shape) > 1 then refuse(node,
+            "values per row with and without the reduced axis") end
         end
         tail = "none"
       end

@@ -109,7 +109,8 @@ local scalar_value <const> = {
   exp = math.exp, log = math.log, sin = math.sin, cos = math.cos, tan = math.tan, floor = math.floor, ceil = math.ceil,
   exp2 = function(v) return 2.0 ^ v end, log2 = function(v) return math.log(v, 2) end, log10 = function(v) return math.log(v, 10) end,
   log1p = function(v) return math.log(1 + v) end, expm1 = function(v) return math.exp(v) - 1 end,
-  sigmoid = function(v) return 1 / (1 + math.exp(-v)) end, tanh = function(v) local e <const> = math.exp(-2 * math.abs(v)) return (v < 0 and -1 or 1) * (1 - e) / (1 + e) end,
+  sigmoid = function(v) return 1 / (1 + math.exp(-v)) end, tanh = function(v) local e <const> = math.exp(-2 * math.abs(v)) return (v < 0
+    and -1 or 1) * (1 - e) / (1 + e) end,
   sign = function(v) return v > 0 and 1.0 or v < 0 and -1.0 or 0.0 end,
   logical_not = function(v) return v == 0 and 1.0 or 0.0 end,
 }
@@ -177,7 +178,8 @@ function Lower:leaf(node, info)
   local leaf <const> = self.leaf_of[node.id]
   if source.op == "arange" then
     local key <const> = (info.row_index and "row" or "column") .. "|" .. source.start .. "|" .. source.step .. "|" .. table.concat(info.view or {}, ",")
-    return self.terms:make({ op = "iota", key = key, row = info.row_index, start = source.start, step = source.step, tail = info.tail, n = info.n, deps = leaf.deps, leaf = leaf })
+    return self.terms:make({ op = "iota", key = key, row = info.row_index, start = source.start, step = source.step, tail = info.tail,
+      n = info.n, deps = leaf.deps, leaf = leaf })
   end
   local key <const> = source.name .. "|" .. table.concat(info.view or source.shape, ",")
   return self.terms:make({ op = "input", key = key, name = source.name, tail = info.tail, n = info.n, deps = leaf.deps, leaf = leaf })
@@ -238,7 +240,8 @@ function Lower:term(node)
   elseif op == "cumulative" then
     out = t:make({ op = "scan", f = node.name, args = { args[1] } })
   elseif op == "slice" then
-    out = t:make({ op = "view", key = node.start .. "," .. node.step, start = node.start, step = node.step, args = { args[1] }, tail = info.tail, n = node.extent, deps = args[1].deps })
+    out = t:make({ op = "view", key = node.start .. "," .. node.step, start = node.start, step = node.step, args = { args[1] },
+      tail = info.tail, n = node.extent, deps = args[1].deps })
   elseif op == "select" and info.identity then
     out = args[1]
   elseif op == "select" then
@@ -299,7 +302,8 @@ function M.lower(outputs, dim_text, name_of)
   }, Lower)
   local out <const> = {}
   for i, node in ipairs(outputs) do out[i] = self:term(node) end
-  return { terms = self.terms, outputs = out, layout = layout, merged = merged, axis_of = to, folded = folded, single_row = rows_free, leaves = leaves, fixed = self.fixed }
+  return { terms = self.terms, outputs = out, layout = layout, merged = merged, axis_of = to, folded = folded, single_row = rows_free,
+    leaves = leaves, fixed = self.fixed }
 end
 
 return M

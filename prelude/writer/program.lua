@@ -23,7 +23,8 @@ local nl_names <const> = {
   not_equal = "nl.not_equal", less = "nl.less", less_equal = "nl.less_equal", greater = "nl.greater", greater_equal = "nl.greater_equal",
   logical_and = "nl.logical_and", logical_or = "nl.logical_or", logical_xor = "nl.logical_xor",
 }
-local commutes <const> = { mul = true, add = true, max = true, min = true, equal = true, not_equal = true, logical_and = true, logical_or = true, logical_xor = true }
+local commutes <const> = { mul = true, add = true, max = true, min = true, equal = true, not_equal = true, logical_and = true,
+  logical_or = true, logical_xor = true }
 
 -- Naming ------------------------------------------------------------------------------------------------------------------
 
@@ -41,7 +42,8 @@ end
 
 local reduce_bases <const> = { add = "row_sum", max = "row_max", min = "row_min", mul = "row_prod" }
 local op_bases <const> = {
-  scale = "scaled", shift = "shifted", mul = "prod", add = "total", sub = "diff", max = "larger", min = "smaller", recip = "inv", select = "picked", power = "powered",
+  scale = "scaled", shift = "shifted", mul = "prod", add = "total", sub = "diff", max = "larger", min = "smaller", recip = "inv",
+    select = "picked", power = "powered",
   round = "rounded", scan = "running", concat = "joined", iota = "index", logical_and = "both", logical_or = "either", logical_xor = "differ",
 }
 
@@ -88,7 +90,8 @@ end
 
 -- A tile of `columns` ("n" a row of domain n, "one") with the rows of its block.
 function Program:tile(name, dtype, t, block)
-  local tile <const> = { name = self:name(name), dtype = dtype, tail = t.tail, n = t.n, block = block, whole = block.level < self.row_position, chunked = block.chunk and t.tail == "n" }
+  local tile <const> = { name = self:name(name), dtype = dtype, tail = t.tail, n = t.n, block = block,
+    whole = block.level < self.row_position, chunked = block.chunk and t.tail == "n" }
   return tile
 end
 
@@ -218,7 +221,8 @@ function Program:compute(t, out, block, sum)
   if op == "act" then
     local data <const>, scale <const>, bias <const> = self:affine(t.args[1], t)
     local d <const> = self:value(data)
-    self:emit(block, { kind = "act", f = t.f, dst = dst, out = out, data = d, scale = scale, bias = bias, sum = sum, uses = uses_of(d, scale, bias), also = sum and sum.tile })
+    self:emit(block, { kind = "act", f = t.f, dst = dst, out = out, data = d, scale = scale, bias = bias, sum = sum, uses = uses_of(d,
+      scale, bias), also = sum and sum.tile })
     return
   end
   local a <const>, op1 <const>, operand <const>, reverse1 <const> = single(t)
@@ -229,13 +233,15 @@ function Program:compute(t, out, block, sum)
       if y then
         local first <const>, second <const> = self:row_operand(inner), self:row_operand(operand)
         local d <const> = self:value(y)
-        self:emit(block, { kind = "ts", dst = dst, out = out, data = d, op0 = op0, operand0 = first, reverse0 = reverse0, op1 = op1, operand1 = second, reverse1 = reverse1, uses = uses_of(d, first, second) })
+        self:emit(block, { kind = "ts", dst = dst, out = out, data = d, op0 = op0, operand0 = first, reverse0 = reverse0, op1 = op1,
+          operand1 = second, reverse1 = reverse1, uses = uses_of(d, first, second) })
         return
       end
       if op1 == "mul" and a.op == "mul" then
         local factor <const> = self:row_operand(operand)
         local x <const>, z <const> = self:value(a.args[1]), self:value(a.args[2])
-        self:emit(block, { kind = "stt", dst = dst, out = out, data = x, op0 = "mul", operand0 = factor, op1 = "mul", operand1 = z, uses = uses_of(x, factor, z) })
+        self:emit(block, { kind = "stt", dst = dst, out = out, data = x, op0 = "mul", operand0 = factor, op1 = "mul", operand1 = z,
+          uses = uses_of(x, factor, z) })
         return
       end
     end
@@ -255,7 +261,8 @@ function Program:compute(t, out, block, sum)
             local factor <const> = self:row_operand(inner)
             local other <const> = self:value(q)
             local d <const> = self:value(z)
-            self:emit(block, { kind = "stt", dst = dst, out = out, data = d, op0 = op0, operand0 = factor, reverse0 = reverse0, op1 = op, operand1 = other, reverse1 = i == 2 and not commutes[op], uses = uses_of(d, factor, other) })
+            self:emit(block, { kind = "stt", dst = dst, out = out, data = d, op0 = op0, operand0 = factor, reverse0 = reverse0, op1 = op,
+              operand1 = other, reverse1 = i == 2 and not commutes[op], uses = uses_of(d, factor, other) })
             return
           end
         end
@@ -389,7 +396,8 @@ function Program:scan(t, out, block)
     carry = ref(tile)
   end
   local flat <const> = t.f == "add" and self:constant("1.0", "ones") or self:constant("0.0", "zeros")
-  self:emit(block, { kind = "scan", f = t.f, dst = out.tile, out = out, data = data, flat = { tile = flat.tile, spread = t.n }, initial = carry or { text = start }, uses = uses_of(data, flat, carry) })
+  self:emit(block, { kind = "scan", f = t.f, dst = out.tile, out = out, data = data, flat = { tile = flat.tile, spread = t.n },
+    initial = carry or { text = start }, uses = uses_of(data, flat, carry) })
   if carry then self:emit(block, { kind = "carry", dst = carry.tile, out = carry, src = out, uses = { out.tile } }) end
 end
 
@@ -440,7 +448,8 @@ function Program:reduced(t, block)
       local d <const> = self:value(data)
       declare(self, host, full)
       declare(self, host, tile)
-      self:emit(host, { kind = "act", f = arg.f, dst = full, out = ref(full), data = d, scale = scale, bias = bias, sum = out, uses = uses_of(d, scale, bias), also = tile })
+      self:emit(host, { kind = "act", f = arg.f, dst = full, out = ref(full), data = d, scale = scale, bias = bias, sum = out,
+        uses = uses_of(d, scale, bias), also = tile })
       host.memo[arg.id] = ref(full)
     else
       local d <const> = self:value(arg)
@@ -467,7 +476,8 @@ function Program:accumulate(t)
     local d <const> = self:value(data)
     declare(self, pass, full)
     declare(self, pass, part)
-    self:emit(pass, { kind = "act", f = arg.f, dst = full, out = ref(full), data = d, scale = scale, bias = bias, sum = ref(part), uses = uses_of(d, scale, bias), also = part })
+    self:emit(pass, { kind = "act", f = arg.f, dst = full, out = ref(full), data = d, scale = scale, bias = bias, sum = ref(part),
+      uses = uses_of(d, scale, bias), also = part })
     pass.memo[arg.id] = ref(full)
   else
     local d <const> = self:value(arg)
@@ -541,7 +551,8 @@ end
 
 -- Build the program.
 --   lowered: from lower.lua; inputs: {[name] = {dtype}}; outputs: list of {name, dtype, tail, n, term};
---   order: merged axes from the outermost loop to the innermost; row_axis: the one tiled over partitions; plan: "rows" | "resident" | "stream"; reserved: names taken.
+
+        --   order: merged axes from the outermost loop to the innermost; row_axis: the one tiled over partitions; plan: "rows" | "resident" | "stream"; reserved: names taken.
 function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
   local self <const> = setmetatable({
     inputs = inputs, uses = {}, summed = {}, predicate = {}, depths = {}, taken = {}, position = {}, chunked = plan ~= "rows", stream = plan == "stream",
@@ -570,7 +581,8 @@ function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
     end
     local reductions <const> = {}
     for _, t in ipairs(lowered.terms.list) do
-      if t.op == "reduce" and self.uses[t.id] and self:level(t) == self.row_level or (t.op == "reduce" and self.uses[t.id] and self.stream) then reductions[#reductions + 1] = t end
+      if t.op == "reduce" and self.uses[t.id] and self:level(t) == self.row_level or (t.op == "reduce" and self.uses[t.id]
+        and self.stream) then reductions[#reductions + 1] = t end
     end
     for pass = 0, depth_max do
       self.pass = pass

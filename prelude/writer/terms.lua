@@ -39,7 +39,8 @@ function Terms:scalar(value, text)
   local key <const> = "text|" .. text
   local known <const> = self.by_key[key]
   if known then return known end
-  local term <const> = { op = "text", text = text, value = value, constant = constant, atom = text:find("^[%w_%.]+$") ~= nil and not text:find("^%-"), id = #self.list + 1 }
+  local term <const> = { op = "text", text = text, value = value, constant = constant, atom = text:find("^[%w_%.]+$") ~= nil
+    and not text:find("^%-"), id = #self.list + 1 }
   self.list[term.id] = term
   self.by_key[key] = term
   return term
@@ -246,7 +247,8 @@ function Terms:sub(a, b)
 end
 
 -- max min power and the comparisons; `name` is the nl operation.
-local swapped <const> = { equal = "equal", not_equal = "not_equal", less = "greater", less_equal = "greater_equal", greater = "less", greater_equal = "less_equal" }
+local swapped <const> = { equal = "equal", not_equal = "not_equal", less = "greater", less_equal = "greater_equal", greater = "less",
+  greater_equal = "less_equal" }
 function Terms:alu(name, a, b)
   if name == "max" or name == "min" then
     if is_scalar(a) and is_scalar(b) then return self:scalar_op(name, a, b) end
@@ -300,7 +302,8 @@ end
 
 function Terms:select(c, a, b)
   if a == b then return a end
-  return self:make({ op = "select", args = { c, a, b }, tail = (c.tail == "n" or a.tail == "n" or b.tail == "n") and "n" or "one", n = math.max(c.n or 1, a.n or 1, b.n or 1) })
+  return self:make({ op = "select", args = { c, a, b }, tail = (c.tail == "n" or a.tail == "n" or b.tail == "n") and "n" or "one",
+    n = math.max(c.n or 1, a.n or 1, b.n or 1) })
 end
 
 -- log(1 + u) without losing a small u: with y = 1 + u, log(y) * u / (y - 1), and u itself where y is 1.

@@ -34,7 +34,8 @@ local function lines_of(result, style)
   for _, case in ipairs(result.cases or {}) do
     local verdict <const> = case.ok and style.green("proved") or style.red(case.verdict or "failed")
     say("%s  %s", verdict, case.case)
-    say("    algorithm  within %s of its allowance (fp64 against the reference, worst relative error %s)", figure(case.algorithm_ratio), figure(case.max_relative_error))
+    say("    algorithm  within %s of its allowance (fp64 against the reference, worst relative error %s)", figure(case.algorithm_ratio),
+      figure(case.max_relative_error))
     say("    rounding   %s of the bound of its types%s", figure(case.rounding_ratio), case.ulp and (", worst %s ulp"):format(figure(case.ulp)) or "")
     say("    inputs     %d sets%s", case.input_sets, case.traffic and ("; HBM traffic " .. case.traffic) or "")
   end
@@ -77,7 +78,8 @@ return skill {
   params = {
     text("reference", "the reference function", { metavar = "REF.py[:FUNCTION]" }),
     list(text("case", "one call to write for, as in \"x=bfloat16[256,1024], scale=0.125\""), { short = "c", min = 1 }),
-    path("out", "the kernel file to write (default: FUNCTION_kernel.py in this folder)", { optional = true, output = true, short = "o", metavar = "KERNEL.py" }),
+    path("out", "the kernel file to write (default: FUNCTION_kernel.py in this folder)", { optional = true, output = true, short = "o",
+      metavar = "KERNEL.py" }),
     text("name", "the kernel's name (default: FUNCTION_kernel)", { optional = true }),
     choice("out_dtype", { "float32", "bfloat16", "float16" }, nil, "type of the results (default: what the reference's types promote to)", { optional = true }),
     choice("target", kernelargs.targets, "trn2", "the chip"),
@@ -101,12 +103,14 @@ return skill {
       return nil, fault.new("bad-input", "this file exists; nothing was changed", { where = args.out, hint = "give another --out, or --force to overwrite it" })
     end
     local result <const>, err <const> = ctx.job("work.write", {
-      reference = absolute, reference_function = fn, cases = args.case, target = args.target, nki_version = args.nki_version, name = args.name, out_dtype = args.out_dtype,
+      reference = absolute, reference_function = fn, cases = args.case, target = args.target, nki_version = args.nki_version,
+        name = args.name, out_dtype = args.out_dtype,
       plan = args.plan, roots = { folder_of(absolute) }, cwd = ctx.cwd,
     }, { read = readable(ctx, absolute, args.case) })
     if not result then return nil, err end
     local out <const> = {
-      ok = result.ok, verdict = result.verdict, name = result.name, plan = result.plan, limit = result.limit, refused = result.refused, diagnostics = result.diagnostics,
+      ok = result.ok, verdict = result.verdict, name = result.name, plan = result.plan, limit = result.limit, refused = result.refused,
+        diagnostics = result.diagnostics,
       cases = cases_of(result), instructions = result.instructions, estimate = "simulated", summary = not result.ok and result.summary or nil,
     }
     if not result.ok then return out end

@@ -81,7 +81,8 @@ local function run(path, text, execute, runs)
 end
 
 local traced <const>, record <const> = run("tests/kernels/matmul_tiled.py", "a_t=bf16[8192,4096], b=bf16[8192,4096]", false, 2)
-print(("%-46s %10.0f instructions/s (%d)%s"):format("trace a tiled matmul, shape-only", record.stats.instructions / traced, record.stats.instructions, "   goal 300,000/s"))
+print(("%-46s %10.0f instructions/s (%d)%s"):format("trace a tiled matmul, shape-only", record.stats.instructions / traced,
+  record.stats.instructions, "   goal 300,000/s"))
 
 local m <const> = run("tests/kernels/matmul_tiled.py", "a_t=bf16[2048,2048], b=bf16[2048,2048]", true, 3)
 line("simulate a 2048^3 bf16 tiled matmul", m, peer_seconds("matmul"), "2x against NumPy's fp32 matmul")
@@ -90,7 +91,13 @@ line("simulate a [8192, 4096] scaled softmax", s, peer_seconds("softmax"), "1.5x
 
 -- Peak memory of one simulation in a fresh process, against the arrays it involves (input and output in bf16).
 local function peak_megabytes(command)
-  local pipe <const> = assert(io.popen("sh -c 'ulimit -c 0; " .. command .. " >/dev/null 2>&1 & p=$!; m=0; while kill -0 $p 2>/dev/null; do for q in $p $(cat /proc/$p/task/$p/children 2>/dev/null); do v=$(grep VmHWM /proc/$q/status 2>/dev/null | tr -dc 0-9); [ \"${v:-0}\" -gt \"$m\" ] && m=$v; done; sleep 0.02; done; echo $m'"))
+  local script <const> = table.concat({
+    command .. " >/dev/null 2>&1 & p=$!; m=0",
+    "while kill -0 $p 2>/dev/null; do for q in $p $(cat /proc/$p/task/$p/children 2>/dev/null); do",
+    'v=$(grep VmHWM /proc/$q/status 2>/dev/null | tr -dc 0-9); [ "${v:-0}" -gt "$m" ] && m=$v; done; sleep 0.02; done; echo $m',
+  }, "\n")
+  local pipe <const> = assert(io.popen(script))
+    .. " >/dev/null 2>&1 & p=$!; m=0; while kill -0 $p 2>/dev/null; do for q in $p $(cat /proc/$p/task/$p/children 2>/dev/null); do v=$(grep VmHWM /proc/$q/status 2>/dev/null | tr -dc 0-9); [ \"${v:-0}\" -gt \"$m\" ] && m=$v; done; sleep 0.02; done; echo $m'"))
   local text <const> = pipe:read("a")
   pipe:close()
   return tonumber(text) and tonumber(text) / 1024
@@ -98,7 +105,8 @@ end
 local megabytes <const> = peak_megabytes("build/nkiln sim tests/bench/softmax.py --case \"x=bf16[8192,4096], scale=0.125\"")
 if megabytes then
   local involved <const> = 2 * 8192 * 4096 * 2 / 1048576
-  print(("%-46s %10.0f MB %11.0f MB %8.2fx   4x the arrays involved"):format("peak memory of that softmax (nkiln sim)", megabytes, involved, megabytes / involved))
+  print(("%-46s %10.0f MB %11.0f MB %8.2fx   4x the arrays involved"):format("peak memory of that softmax (nkiln sim)", megabytes,
+    involved, megabytes / involved))
 end
 local started <const> = best(5, function() os.execute("build/nkiln version >/dev/null") end)
 print(("%-46s %10.1f ms %32s"):format("nkiln version", 1000 * started, "goal under 10 ms"))

@@ -56,7 +56,8 @@ if not checked then return stop(check_err) end
 say("   check: %s", checked.ok and "legal for trn2, every limit kept" or "not legal")
 say("   %-38s %-8s %-22s %-22s %s", "shape", "verdict", "algorithm (fp64)", "rounding (bf16)", "HBM traffic")
 for _, case in ipairs(kernels.torch.result.cases) do
-  say("   %-38s %-8s max rel error %-8s %s of the bound%s  %s", case.case, case.ok and "proved" or case.verdict, figure(case.max_relative_error), figure(case.rounding_ratio),
+  say("   %-38s %-8s max rel error %-8s %s of the bound%s  %s", case.case, case.ok and "proved" or case.verdict,
+    figure(case.max_relative_error), figure(case.rounding_ratio),
     case.ulp and (", %s ulp"):format(figure(case.ulp)) or "", case.traffic or "")
 end
 
@@ -75,6 +76,7 @@ local proved = 0
 for _, case in ipairs(kernels.numpy.result.cases) do if case.ok then proved = proved + 1 end end
 say("   written   %s from NumPy and %s from PyTorch", kernels.numpy.file, kernels.torch.file)
 say("   proved    %d of %d shapes, against the reference in fp64 and against the bound of bfloat16", proved, #CASES)
-say("   debugged  %s: %s in %s", broken, debugged.ok and "repaired and proved" or debugged.status, debugged.result and debugged.result.iterations_text or (#debugged.steps .. " steps"))
+say("   debugged  %s: %s in %s", broken, debugged.ok and "repaired and proved" or debugged.status, debugged.result
+  and debugged.result.iterations_text or (#debugged.steps .. " steps"))
 say("   took      %.1f seconds; everything ran on this machine, simulated: no device, no model, no Python", ctx.now() - began)
 return { ok = debugged.ok and proved == #CASES, exit_status = debugged.ok and 0 or debugged.exit_status }

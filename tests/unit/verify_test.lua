@@ -12,7 +12,8 @@ local candidates <const> = require "tests.kernels.numerics.candidates"
 local function judge(row, seed)
   local ref <const>, err <const> = reference.load({ path = "tests/kernels/numerics/refs.py", fn = row[2] })
   t.ok(ref, err and err.message)
-  local result <const>, why <const> = verify.run({ path = row[2] .. ".py", source = row[3], cases = { assert(case.parse(row[4])) }, reference = ref, private_seed = seed or 12345 })
+  local result <const>, why <const> = verify.run({ path = row[2] .. ".py", source = row[3], cases = { assert(case.parse(row[4])) },
+    reference = ref, private_seed = seed or 12345 })
   t.ok(result, why and why.message)
   return result
 end
@@ -26,14 +27,16 @@ for _, row in ipairs(candidates) do
     local first <const> = result.cases[1]
     local diagnostics <const> = {}
     for _, d in ipairs(first.diagnostics or {}) do diagnostics[#diagnostics + 1] = ("%s: %s"):format(tostring(d.line), d.message) end
-    t.ok(found, ("verdict %s, want %s\n%s\n%s"):format(result.verdict, table.concat(wanted, " or "), verify.describe(result)[1] or "", table.concat(diagnostics, "\n")))
+    t.ok(found, ("verdict %s, want %s\n%s\n%s"):format(result.verdict, table.concat(wanted, " or "), verify.describe(result)[1] or "",
+      table.concat(diagnostics, "\n")))
     t.eq(result.ok, result.verdict == "proved")
   end)
 end
 
 t.test("a wrong tile is named with its tile and partition, and the pattern says what is missing", function()
   local text <const> = candidates[8][3]:gsub("range%(0, rows, 128%)", "range(0, rows - 127, 128)")
-  local result <const> = judge({ "", "softmax", text:gsub("return out", "nisa.dma_copy(dst=out[128:130, 0:n], src=out_t[0:2, 0:n])\n    return out"), "x=float32[130,64]" })
+  local result <const> = judge({ "", "softmax", text:gsub("return out",
+    "nisa.dma_copy(dst=out[128:130, 0:n], src=out_t[0:2, 0:n])\n    return out"), "x=float32[130,64]" })
   t.eq(result.verdict, "algorithm")
   local a <const> = result.cases[1].algorithm
   t.eq(a.worst.tile, 1)
@@ -41,13 +44,15 @@ t.test("a wrong tile is named with its tile and partition, and the pattern says 
 end)
 
 t.test("a scale that is off is called a scale", function()
-  local result <const> = judge({ "", "silu", candidates[11][3]:gsub("nisa%.dma_copy%(dst=out%[", "nisa.tensor_scalar(dst=out_t, data=out_t, op0=nl.multiply, operand0=2.0)\n        nisa.dma_copy(dst=out["), "x=float32[64,64]" })
+  local result <const> = judge({ "", "silu", candidates[11][3]:gsub("nisa%.dma_copy%(dst=out%[",
+    "nisa.tensor_scalar(dst=out_t, data=out_t, op0=nl.multiply, operand0=2.0)\n        nisa.dma_copy(dst=out["), "x=float32[64,64]" })
   t.eq(result.verdict, "algorithm")
   t.match(result.cases[1].algorithm.pattern, "2 times the expected")
 end)
 
 t.test("a missing K block is named", function()
-  local text <const> = candidates[1][3]:gsub("src=b%[k:k %+ 128, 0:n%]%)", "src=b[k:k + 128, 0:n])\n        if k == 256:\n            nisa.memset(dst=b_tile, value=0.0)")
+  local text <const> = candidates[1][3]:gsub("src=b%[k:k %+ 128, 0:n%]%)",
+    "src=b[k:k + 128, 0:n])\n        if k == 256:\n            nisa.memset(dst=b_tile, value=0.0)")
   local result <const> = judge({ "", "matmul", text, "a_t=float32[512,64], b=float32[512,32]" })
   t.eq(result.verdict, "algorithm")
 end)
@@ -64,7 +69,8 @@ t.test("a kernel that returns another shape is told so", function()
   local result <const> = judge({ "", "matmul", candidates[1][3], "a_t=float32[128,64], b=float32[128,32]" })
   t.ok(result.ok)
   local ref <const> = assert(reference.load({ path = "x.py", source = "def f(a_t, b):\n    return a_t.T @ b[:, :16]\n" }))
-  local other <const> = assert(verify.run({ path = "m.py", source = candidates[1][3], cases = { assert(case.parse("a_t=float32[128,64], b=float32[128,32]")) }, reference = ref }))
+  local other <const> = assert(verify.run({ path = "m.py", source = candidates[1][3],
+    cases = { assert(case.parse("a_t=float32[128,64], b=float32[128,32]")) }, reference = ref }))
   t.eq(other.verdict, "algorithm")
   t.match(other.cases[1].text, "shape %[64,32%]")
 end)

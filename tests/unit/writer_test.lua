@@ -9,7 +9,8 @@ local expected <const> = require "tests.kernels.written.expected"
 local FOLDER <const> = "tests/kernels/written/"
 
 local function run(fields)
-  local request <const> = { cases = fields.cases, reference = fields.reference, reference_function = fields.fn, plan = fields.plan, source = fields.source, distributions = fields.distributions or 3, private_seed = 99, out_dtype = fields.out_dtype }
+  local request <const> = { cases = fields.cases, reference = fields.reference, reference_function = fields.fn, plan = fields.plan,
+    source = fields.source, distributions = fields.distributions or 3, private_seed = 99, out_dtype = fields.out_dtype }
   local result <const>, err <const> = write.run(request)
   t.ok(result, err and ("%s (%s:%s)"):format(tostring(err.message), tostring(err.file), tostring(err.line)))
   return result
@@ -59,7 +60,8 @@ t.test("NumPy and PyTorch spellings of softmax give the same instructions", func
     for name in text:gmatch("nisa%.([%w_]+)%(") do list[#list + 1] = name end
     return table.concat(list, " ")
   end
-  local source <const> = "import numpy as np\ndef softmax(x):\n    def shift(v):\n        return v - v.max(-1, keepdims=True)\n    e = np.exp(shift(x))\n    return e / e.sum(axis=-1, keepdims=True)\n"
+  local source <const> = "import numpy as np\ndef softmax(x):\n    def shift(v):\n        return v - v.max(-1, keepdims=True)\n"
+    .. "    e = np.exp(shift(x))\n    return e / e.sum(axis=-1, keepdims=True)\n"
   local a <const> = run({ cases = { "x=f32[200,300]" }, source = source, reference = "a.py" })
   local b <const> = run({ cases = { "x=f32[200,300]" }, reference = FOLDER .. "torch_references.py", fn = "softmax" })
   t.eq(instructions(a.text), instructions(b.text))
@@ -67,8 +69,10 @@ end)
 
 for _, plan in ipairs({ "resident", "stream" }) do
   for _, row in ipairs({
-    { "rmsnorm", "x=bf16[20,5000], w=bf16[5000]" }, { "ent", "x=f32[20,4500]" }, { "cumsum", "x=f32[20,9001]" }, { "minmax", "x=f32[20,9000]" }, { "huber", "x=f32[20,9000], y=f32[20,9000]" },
-    { "layernorm", "x=f32[20,6000], g=f32[6000], b=f32[6000]" }, { "two_out", "x=bf16[20,9000]" }, { "tri", "x=f32[300,300]" }, { "any_", "x=f32[20,9000]" }, { "masked", "x=f32[20,9000], m=bool[20,9000]" },
+    { "rmsnorm", "x=bf16[20,5000], w=bf16[5000]" }, { "ent", "x=f32[20,4500]" }, { "cumsum", "x=f32[20,9001]" }, { "minmax",
+      "x=f32[20,9000]" }, { "huber", "x=f32[20,9000], y=f32[20,9000]" },
+    { "layernorm", "x=f32[20,6000], g=f32[6000], b=f32[6000]" }, { "two_out", "x=bf16[20,9000]" }, { "tri", "x=f32[300,300]" }, { "any_",
+      "x=f32[20,9000]" }, { "masked", "x=f32[20,9000], m=bool[20,9000]" },
   }) do
     t.test(("%s plan: %s"):format(plan, row[1]), function()
       local result <const> = run({ cases = { row[2] }, reference = FOLDER .. "references.py", fn = row[1], plan = plan, distributions = 3 })
@@ -102,7 +106,8 @@ t.test("bad input is named: no case, a case of another signature, an unknown typ
 end)
 
 t.test("a reference that decides by data is refused with its line", function()
-  local result <const>, err <const> = write.run({ cases = { "x=f32[4,5]" }, reference = "d.py", source = "import numpy as np\ndef f(x):\n    if x.max() > 0:\n        return x\n    return -x\n" })
+  local result <const>, err <const> = write.run({ cases = { "x=f32[4,5]" }, reference = "d.py",
+    source = "import numpy as np\ndef f(x):\n    if x.max() > 0:\n        return x\n    return -x\n" })
   t.eq(result, nil)
   t.eq(err.line, 3)
   t.has(err.message, "depends on the data")

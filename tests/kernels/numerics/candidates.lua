@@ -121,7 +121,8 @@ end
 local function adamw(decayed, updated)
   local lines <const> = {
     "def adamw(theta, g, lr, decay):", "    p, n = theta.shape", "    out = nl.ndarray(theta.shape, dtype=theta.dtype, buffer=nl.shared_hbm)",
-    "    t = nl.ndarray((p, n), dtype=theta.dtype, buffer=nl.sbuf)", "    g_t = nl.ndarray((p, n), dtype=g.dtype, buffer=nl.sbuf)", "    nisa.dma_copy(dst=t, src=theta)",
+    "    t = nl.ndarray((p, n), dtype=theta.dtype, buffer=nl.sbuf)", "    g_t = nl.ndarray((p, n), dtype=g.dtype, buffer=nl.sbuf)",
+      "    nisa.dma_copy(dst=t, src=theta)",
     "    nisa.dma_copy(dst=g_t, src=g)", "    res = nl.ndarray((p, n), dtype=theta.dtype, buffer=nl.sbuf)",
   }
   if decayed then
