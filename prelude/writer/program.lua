@@ -551,8 +551,8 @@ end
 
 -- Build the program.
 --   lowered: from lower.lua; inputs: {[name] = {dtype}}; outputs: list of {name, dtype, tail, n, term};
-
-        --   order: merged axes from the outermost loop to the innermost; row_axis: the one tiled over partitions; plan: "rows" | "resident" | "stream"; reserved: names taken.
+--   order: merged axes from the outermost loop to the innermost; row_axis: the one tiled over partitions;
+--   plan: "rows" | "resident" | "stream"; reserved: names taken.
 function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
   local self <const> = setmetatable({
     inputs = inputs, uses = {}, summed = {}, predicate = {}, depths = {}, taken = {}, position = {}, chunked = plan ~= "rows", stream = plan == "stream",

@@ -97,7 +97,6 @@ local function peak_megabytes(command)
     'v=$(grep VmHWM /proc/$q/status 2>/dev/null | tr -dc 0-9); [ "${v:-0}" -gt "$m" ] && m=$v; done; sleep 0.02; done; echo $m',
   }, "\n")
   local pipe <const> = assert(io.popen(script))
-    .. " >/dev/null 2>&1 & p=$!; m=0; while kill -0 $p 2>/dev/null; do for q in $p $(cat /proc/$p/task/$p/children 2>/dev/null); do v=$(grep VmHWM /proc/$q/status 2>/dev/null | tr -dc 0-9); [ \"${v:-0}\" -gt \"$m\" ] && m=$v; done; sleep 0.02; done; echo $m'"))
   local text <const> = pipe:read("a")
   pipe:close()
   return tonumber(text) and tonumber(text) / 1024
