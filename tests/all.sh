@@ -59,13 +59,13 @@ ci=no
 [ "${CI:-}" != true ] || ci=yes
 
 if check "build" 600 "$MAKE" -j"$jobs" SAN= build/nkiln build/nkiln-lua; then
-  suite "tests" 480 build/nkiln-lua tests/run.lua
+  suite "tests" 900 build/nkiln-lua tests/run.lua
 fi
 
 if [ $ci = yes ] || [ -n "${SAN:-}" ]; then
   if check "build with sanitizers" 600 "$MAKE" -j"$jobs" SAN=1 CFLAGS='-O1 -g' build/asan/nkiln build/asan/nkiln-lua; then
     export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 NKILN_SANITIZED=1
-    suite "unit tests with sanitizers" 480 build/asan/nkiln-lua tests/run.lua unit/
+    suite "unit tests with sanitizers" 900 build/asan/nkiln-lua tests/run.lua unit/
     unset ASAN_OPTIONS UBSAN_OPTIONS NKILN_SANITIZED
   fi
 fi

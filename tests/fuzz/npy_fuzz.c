@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // sources: runtime/array/npy.c runtime/array/array.c runtime/array/convert.c runtime/array/dtype.c
-// runtime/array/kernels_base.c npy_fuzz.c: libFuzzer target. Whatever the reader accepts is written again and must read
-// back as the same array; what it refuses must carry one line that says why; no byte may stay charged to the account.
+// sources: runtime/array/kernels_base.c
+//
+// npy_fuzz.c: libFuzzer target. Whatever the reader accepts is written again and must read back as the same array; what
+// it refuses must carry one line that says why; no byte may stay charged to the account.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
