@@ -28,8 +28,8 @@ void py_fail_memory(struct py_failure *failure) {
 
 // The text of line `lineno`, or NULL past the end.
 static const char *find_line(const struct py_tree *tree, uint32_t lineno, size_t *length) {
+    if (!tree->source) return NULL;
     const char *line = tree->source, *end = tree->source + tree->source_size;
-    if (!line) return NULL;
     for (uint32_t i = 1; i < lineno; i++) {
         line = memchr(line, '\n', end - line);
         if (!line) return NULL;

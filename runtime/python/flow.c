@@ -22,6 +22,7 @@ struct unit {
 struct flow {
     struct py_checker *c;
     struct unit *unit;
+    uint32_t *seen, calls; // by name id: the last call with many keywords that had it
 };
 
 static void visit(void *context, struct py_node *node);
@@ -121,16 +122,40 @@ static void visit_elements(struct flow *f, const struct py_list *list) {
     }
 }
 
+static noreturn void fail_repeated(struct flow *f, const struct py_keyword *keyword) {
+    py_check_fail(f->c, keyword, "keyword argument repeated: %.*s", PY_NAME(keyword->arg));
+}
+
+// Many keywords: note by name which call saw it last, so that the time stays proportional.
+static void check_many_keywords(struct flow *f, const struct py_list *keywords) {
+    const uint32_t names = f->c->tree->names->count;
+    if (!f->seen) {
+        f->seen = py_arena_alloc(&f->c->tree->arena, names * sizeof *f->seen);
+        if (!f->seen) py_fail_memory(&f->c->failure);
+        memset(f->seen, 0, names * sizeof *f->seen);
+    }
+    f->calls++;
+    for (uint32_t i = 0; i < keywords->count; i++) {
+        const struct py_keyword *keyword = keywords->items[i];
+        if (!keyword->arg) continue;
+        refuse_debug(f, keyword->arg, PY_Store, keyword);
+        if (f->seen[keyword->arg->id] == f->calls) fail_repeated(f, keyword);
+        f->seen[keyword->arg->id] = f->calls;
+    }
+}
+
 static void check_keywords(struct flow *f, const struct py_list *keywords) {
+    if (keywords->count > 16) {
+        check_many_keywords(f, keywords);
+        return;
+    }
     for (uint32_t i = 0; i < keywords->count; i++) {
         const struct py_keyword *keyword = keywords->items[i];
         if (!keyword->arg) continue;
         refuse_debug(f, keyword->arg, PY_Store, keyword);
         for (uint32_t j = i + 1; j < keywords->count; j++) {
             const struct py_keyword *other = keywords->items[j];
-            if (other->arg == keyword->arg) {
-                py_check_fail(f->c, other, "keyword argument repeated: %.*s", PY_NAME(other->arg));
-            }
+            if (other->arg == keyword->arg) fail_repeated(f, other);
         }
     }
 }

@@ -8,6 +8,8 @@
 
 // CPython refuses longer decimal literals (their conversion takes quadratic time).
 enum { MAX_DECIMAL_DIGITS = 4300 };
+// CPython takes hexadecimal, octal and binary ones of any length. Here they become decimal, so they have an end too.
+enum { MAX_DIGITS = 16384 };
 
 static int digit_of(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
 
@@ -36,6 +38,9 @@ static void make_integer(struct py_parser *p, const struct py_token *token, stru
                 "sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge integer literals to "
                 "avoid decimal conversion limits.",
                 MAX_DECIMAL_DIGITS, digits);
+    }
+    if (digits > MAX_DIGITS) {
+        py_fail(&p->failure, PY_SYNTAX_ERROR, py_range_of_token(token), "integer literal of more than %d digits", MAX_DIGITS);
     }
     node->base.op = PY_BIGINT;
     node->base.radix = (uint8_t)radix;

@@ -12,13 +12,23 @@ struct bound {
 struct pattern {
     struct py_checker *c;
     struct bound *bound;
+    uint32_t names;       // bound so far, in all alternatives
+    uint32_t comparisons; // of names and keys; their number grows with the square of the pattern
 };
+
+enum { MAX_COMPARISONS = 50 * 1000 * 1000 };
+
+static void count_comparisons(struct pattern *p, uint32_t count, const struct py_node *at) {
+    p->comparisons += count;
+    if (p->comparisons > MAX_COMPARISONS || count > MAX_COMPARISONS) py_check_fail(p->c, at, "pattern too large");
+}
 
 static void check(struct pattern *p, const struct py_node *node, bool irrefutable_allowed);
 
 static void bind(struct pattern *p, const struct py_name *name, const struct py_node *at) {
     if (!name) return;
     if (name->id == PY_KW___debug__) py_check_fail(p->c, at, "cannot assign to __debug__");
+    count_comparisons(p, ++p->names, at);
     for (const struct bound *b = p->bound; b; b = b->older) {
         if (b->name == name) py_check_fail(p->c, at, "multiple assignments to name '%.*s' in pattern", PY_NAME(name));
     }
@@ -61,6 +71,7 @@ static void check_alternatives(struct pattern *p, const struct py_MatchOr *node,
             first = p->bound;
             continue;
         }
+        count_comparisons(p, p->names < 10000 ? p->names * p->names / 2 : MAX_COMPARISONS + 1, part);
         bool same = true;
         for (const struct bound *b = p->bound; b != outer; b = b->older) same &= binds(first, outer, b->name);
         for (const struct bound *b = first; b != outer; b = b->older) same &= binds(p->bound, outer, b->name);
@@ -109,6 +120,7 @@ static void check_mapping(struct pattern *p, const struct py_MatchMapping *node)
         if (key->kind == PY_JoinedStr) {
             py_check_fail(p->c, node, "mapping pattern keys may only match literals and attribute lookups");
         }
+        count_comparisons(p, i, &node->base);
         for (uint32_t j = 0; j < i; j++) {
             if (same_key(key, node->keys->items[j])) fail_duplicate_key(p, key, &node->base);
         }
@@ -121,6 +133,7 @@ static void check_class(struct pattern *p, const struct py_MatchClass *node) {
     for (uint32_t i = 0; i < node->kwd_attrs->count; i++) {
         const struct py_name *attr = node->kwd_attrs->items[i];
         if (attr->id == PY_KW___debug__) py_check_fail(p->c, node->kwd_patterns->items[i], "cannot assign to __debug__");
+        count_comparisons(p, node->kwd_attrs->count - i, &node->base);
         for (uint32_t j = i + 1; j < node->kwd_attrs->count; j++) {
             if (attr == node->kwd_attrs->items[j]) {
                 py_check_fail(p->c, node->kwd_patterns->items[j], "attribute name repeated in class pattern: %.*s", PY_NAME(attr));
