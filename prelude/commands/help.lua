@@ -18,9 +18,9 @@ local function overview(host)
     for _, entry in ipairs(catalogue.usable(kind)) do
       local alias <const> = not entry.alias_refused and entry.alias or nil
       local name <const> = alias or entry.name
-      local first <const> = (entry.description or ""):match("^(.-[.;:])%s") or entry.description or ""
+      local first <const> = (entry.description or ""):match("^(.-%.)%s") or entry.description or ""
       local target <const> = entry.scope == "builtin" and alias and beside or named
-      target[#target + 1] = { name, (first:gsub("[.;:]$", ""):gsub("^%u%l", string.lower)) }
+      target[#target + 1] = { name, (first:gsub("%.$", ""):gsub("^%u%l", string.lower)) }
       width = math.max(width, math.min(#name, 28))
     end
   end

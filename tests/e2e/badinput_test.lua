@@ -182,7 +182,7 @@ t.test("two runs at once into one folder", function()
 end)
 
 t.test("Ctrl-C while a simulation runs: 130 within a moment, no worker left", function()
-  local w <const> = kernel((add:gsub("    nisa.tensor_tensor", "    for i in range(100000000):\n        nisa.tensor_tensor")))
+  local w <const> = kernel((add:gsub("    nisa.tensor_tensor", "    for i in range(4000):\n      for j in range(4000):\n        nisa.tensor_tensor")))
   local status, _, err = w:sh(("%s sim k.py%s & p=$!; sleep 0.6; kill -INT $p; wait $p; s=$?; pgrep -P $p; exit $s"):format(nkiln.quoted, case))
   t.eq(status, 130)
   t.eq(err, "nkiln: interrupted\n")
