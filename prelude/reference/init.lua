@@ -8,6 +8,7 @@
 local array <const> = require "rt.array"
 local ast <const> = require "nki.ast"
 local core <const> = require "reference.core"
+local external <const> = require "reference.external"
 local objects <const> = require "reference.objects"
 local fs <const> = require "rt.fs"
 local python <const> = require "python"
@@ -57,7 +58,8 @@ local function failure(err)
   return nil, err
 end
 
--- Load a reference. opts: path, fn (nil: the only public function), source (text instead of the file), roots, read, step_limit.
+-- Load a reference. opts: path, fn (nil: the only public function), source (text instead of the file), roots, read, step_limit,
+-- ask = the worker job's `call`: then a reference that needs more than the library here is run by a Python of this machine.
 function M.load(opts)
   local source = opts.source
   if not source then
@@ -120,7 +122,7 @@ function M.load(opts)
     end
   end
   return setmetatable({ path = opts.path, name = chosen.name, fn = chosen.value or chosen, params = chosen.params, node = chosen.node,
-    module = module }, Reference)
+    module = module, ask = opts.ask }, Reference)
 end
 
 -- The framework whose arrays the reference expects: torch if the module imports it, else numpy.
@@ -201,8 +203,13 @@ function Reference:run(args)
       arg.python = arg.value
     end
   end
+  if self.elsewhere then return external.run(self, args, self.ask, self.elsewhere) end
   local outputs <const>, err <const> = call(self, args)
-  if not outputs then return nil, err end
+  if not outputs then
+    if err.code ~= "reference-unsupported" or not self.ask then return nil, err end
+    self.elsewhere = err
+    return external.run(self, args, self.ask, err)
+  end
   local list <const> = {}
   for i, t in ipairs(outputs) do list[i] = { array = t.value:contiguous(), declared = t.declared } end
   return list

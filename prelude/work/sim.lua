@@ -72,6 +72,7 @@ local function verify(request, report, parsed, job)
   local reference_module <const> = require "reference"
   local reference <const>, why <const> = reference_module.load {
     path = request.reference, fn = request.reference_function, roots = request.roots, step_limit = request.step_limit,
+    ask = job and job.call or nil,
   }
   if not reference then return nil, reference_error(request, why) end
   local verdict <const>, failed <const> = verify_module.run {
