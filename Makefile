@@ -103,7 +103,8 @@ build/fuzz/%: tests/fuzz/%_fuzz.c $(wildcard runtime/*.[ch] runtime/*/*.[ch])
 fuzz: $(FUZZERS)
 	@set -e; for f in $(FUZZERS); do echo "fuzz $$f: $(FUZZ_SECONDS) s"; mkdir -p $$f.corpus; \
 	  seeds=tests/fuzz/$$(basename $$f).corpus; [ -d $$seeds ] || seeds=; \
-	  $$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=0 -artifact_prefix=$$f. $$f.corpus $$seeds; done
+	  words=-dict=tests/fuzz/$$(basename $$f).dict; [ -f $${words#-dict=} ] || words=; \
+	  $$f $$words -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=0 -artifact_prefix=$$f. $$f.corpus $$seeds; done
 
 SHARE := $(DESTDIR)$(PREFIX)/share/nkiln
 install: $(BUILD)/nkiln

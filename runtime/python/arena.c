@@ -9,7 +9,8 @@ struct py_arena_chunk {
     char bytes[];
 };
 
-// A first chunk that suits a small file; later ones grow with the parse, so that slack stays below a third of the whole.
+// A first chunk that suits a small file; later ones grow with the parse, so that slack stays below a third of the
+// whole.
 enum { FIRST_CHUNK = 16 * 1024, LARGEST_CHUNK = 4 * 1024 * 1024 };
 
 void *py_arena_more(struct py_arena *arena, size_t size) {

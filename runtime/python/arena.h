@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // arena.h: the memory of one parse. Everything a parse allocates (tree, names, decoded strings, the token window) is
 // carved from here and goes away together in `py_arena_free`; nothing is freed alone, except blocks taken with
-// `py_block_resize`. The parse that filled the arena owns it. An allocation fails by returning NULL: when malloc fails, or
-// when `used` would pass `limit`. No other failure exists, and nothing here touches Lua.
+// `py_block_resize`. The parse that filled the arena owns it. An allocation fails by returning NULL: when malloc fails,
+// or when `used` would pass `limit`. No other failure exists, and nothing here touches Lua.
 #ifndef NKILN_PYTHON_ARENA_H
 #define NKILN_PYTHON_ARENA_H
 

@@ -2,9 +2,9 @@
 #include "python/ast.h"
 
 const char *const py_op_names[PY_OP_COUNT] = {
-    "Load", "Store",  "Del",    "And",    "Or",       "Add",    "Sub", "Mult", "MatMult", "Div", "Mod",
-    "Pow",  "LShift", "RShift", "BitOr",  "BitXor",   "BitAnd", "FloorDiv", "Invert", "Not", "UAdd", "USub",
-    "Eq",   "NotEq",  "Lt",     "LtE",    "Gt",       "GtE",    "Is",  "IsNot", "In",     "NotIn",
+    "Load", "Store",  "Del",    "And",   "Or",     "Add",    "Sub",      "Mult",   "MatMult", "Div",   "Mod",
+    "Pow",  "LShift", "RShift", "BitOr", "BitXor", "BitAnd", "FloorDiv", "Invert", "Not",     "UAdd",  "USub",
+    "Eq",   "NotEq",  "Lt",     "LtE",   "Gt",     "GtE",    "Is",       "IsNot",  "In",      "NotIn",
 };
 
 const char *const py_constant_names[PY_CONSTANT_COUNT] = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // ast.h: the tree of a Python module, shaped as CPython's `ast`. Nodes live in the parse's arena and are never freed
-// alone; names are interned, so equal names are the same pointer. `py_node_info` describes every kind as data, for those
-// who walk the tree without knowing it. Nothing here fails.
+// alone; names are interned, so equal names are the same pointer. `py_node_info` describes every kind as data, for
+// those who walk the tree without knowing it. Nothing here fails.
 #ifndef NKILN_PYTHON_AST_H
 #define NKILN_PYTHON_AST_H
 
@@ -67,7 +67,18 @@ enum py_op {
 };
 extern const char *const py_op_names[PY_OP_COUNT];
 
-enum py_constant_type { PY_NONE, PY_BOOL, PY_INT, PY_BIGINT, PY_FLOAT, PY_COMPLEX, PY_STR, PY_BYTES, PY_ELLIPSIS, PY_CONSTANT_COUNT };
+enum py_constant_type {
+    PY_NONE,
+    PY_BOOL,
+    PY_INT,
+    PY_BIGINT,
+    PY_FLOAT,
+    PY_COMPLEX,
+    PY_STR,
+    PY_BYTES,
+    PY_ELLIPSIS,
+    PY_CONSTANT_COUNT
+};
 extern const char *const py_constant_names[PY_CONSTANT_COUNT];
 
 // An interned identifier (also a dotted module name, and "*" of an import). `id` is dense from 0; keywords come first.
@@ -90,10 +101,10 @@ enum py_node_flag {
 };
 
 struct py_node {
-    uint8_t kind;   // enum py_kind
-    uint8_t op;     // enum py_op; of a Constant: enum py_constant_type
-    uint8_t flags;  // enum py_node_flag
-    uint8_t radix;  // of a PY_BIGINT: 2, 8, 10 or 16
+    uint8_t kind;                              // enum py_kind
+    uint8_t op;                                // enum py_op; of a Constant: enum py_constant_type
+    uint8_t flags;                             // enum py_node_flag
+    uint8_t radix;                             // of a PY_BIGINT: 2, 8, 10 or 16
     uint32_t lineno, col, end_lineno, end_col; // lines from 1; columns from 0 in bytes of UTF-8
 };
 

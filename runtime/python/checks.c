@@ -32,8 +32,9 @@ void py_visit_children(struct py_node *node, py_visit_fn visit, void *context) {
 
 // Only the docstring and other future imports may stand before a future import.
 void py_check_future(struct py_checker *c) {
-    static const char *const features[] = {"nested_scopes",   "generators",       "division",       "absolute_import", "with_statement",
-                                           "print_function",  "unicode_literals", "barry_as_FLUFL", "generator_stop",  "annotations"};
+    static const char *const features[] = {"nested_scopes",  "generators",     "division",         "absolute_import",
+                                           "with_statement", "print_function", "unicode_literals", "barry_as_FLUFL",
+                                           "generator_stop", "annotations"};
     const struct py_list *body = c->tree->module->body;
     bool done = false; // a statement that ends the place for future imports; others may follow it on its line
     uint32_t last_line = 0;
@@ -55,7 +56,8 @@ void py_check_future(struct py_checker *c) {
             const struct py_alias *alias = import->names->items[j];
             if (py_name_is(alias->name, "braces")) py_check_fail(c, node, "not a chance");
             bool known = false;
-            for (size_t f = 0; f < sizeof features / sizeof *features; f++) known |= py_name_is(alias->name, features[f]);
+            for (size_t f = 0; f < sizeof features / sizeof *features; f++)
+                known |= py_name_is(alias->name, features[f]);
             if (!known) py_check_fail(c, node, "future feature %.*s is not defined", PY_NAME(alias->name));
             c->future_annotations |= py_name_is(alias->name, "annotations");
         }

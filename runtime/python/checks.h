@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// checks.h: what CPython refuses after parsing, in its three steps: future imports, the symbol table (names and scopes),
-// the compiler (control flow, calls, targets, patterns). Each step walks the whole tree and stops at the first error.
-// Used by py_check alone; failures leave through the failure's jump.
+// checks.h: what CPython refuses after parsing, in its three steps: future imports, the symbol table (names and
+// scopes), the compiler (control flow, calls, targets, patterns). Each step walks the whole tree and stops at the first
+// error. Used by py_check alone; failures leave through the failure's jump.
 #ifndef NKILN_PYTHON_CHECKS_H
 #define NKILN_PYTHON_CHECKS_H
 
@@ -12,7 +12,7 @@ struct py_checker {
     struct py_failure failure;
     struct py_tree *tree;
     uint32_t depth;
-    bool future_annotations;    // from __future__ import annotations
+    bool future_annotations;   // from __future__ import annotations
     uint32_t last_future_line; // 0 = no future import
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// failure.h: how lexer, parser and checks give up. The entry point sets `jump`; whoever finds an error records it and jumps
-// there. All memory is the arena's or the entry point's, so nothing leaks. Columns are byte offsets from 0 here and become
-// character columns from 1 at the very end (`py_failure_finish`).
+// failure.h: how lexer, parser and checks give up. The entry point sets `jump`; whoever finds an error records it and
+// jumps there. All memory is the arena's or the entry point's, so nothing leaks. Columns are byte offsets from 0 here
+// and become character columns from 1 at the very end (`py_failure_finish`).
 #ifndef NKILN_PYTHON_FAILURE_H
 #define NKILN_PYTHON_FAILURE_H
 

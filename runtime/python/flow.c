@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What CPython's compiler refuses: statements out of place, awaits and yields out of place, impossible targets and calls.
+// What CPython's compiler refuses: statements out of place, awaits and yields out of place, impossible targets and
+// calls.
 #include <string.h>
 
 #include "python/checks.h"
@@ -173,8 +174,8 @@ static void visit_class(struct flow *f, struct py_ClassDef *node) {
 }
 
 static void visit_comprehension(struct flow *f, struct py_node *node) {
-    struct py_list *generators = node->kind == PY_DictComp ? ((struct py_DictComp *)node)->generators
-                                                           : ((struct py_ListComp *)node)->generators;
+    struct py_list *generators =
+        node->kind == PY_DictComp ? ((struct py_DictComp *)node)->generators : ((struct py_ListComp *)node)->generators;
     const enum unit_kind outer = f->unit->kind;
     visit(f, ((struct py_comprehension *)generators->items[0])->iter);
     struct unit unit;
@@ -357,8 +358,9 @@ static void visit_expression(struct flow *f, struct py_node *node) {
         refuse_debug(f, ((struct py_Attribute *)node)->attr, node->op, node);
         break;
     case PY_Starred:
-        py_check_fail(f->c, node, node->op == PY_Store ? "starred assignment target must be in a list or tuple"
-                                                       : "can't use starred expression here");
+        py_check_fail(f->c, node,
+                      node->op == PY_Store ? "starred assignment target must be in a list or tuple"
+                                           : "can't use starred expression here");
     case PY_TypeVarTuple: visit_annotation(f, ((struct py_TypeVarTuple *)node)->default_value); break;
     case PY_Tuple:
     case PY_List: visit_sequence(f, node, ((struct py_Tuple *)node)->elts); break; // the two share a layout

@@ -8,8 +8,8 @@
 enum { C_OTHER, C_NAME, C_DIGIT, C_QUOTE, C_SPACE };
 
 static const uint8_t class_of[256] = {
-    ['a' ... 'z'] = C_NAME, ['A' ... 'Z'] = C_NAME,  ['_'] = C_NAME,   [128 ... 255] = C_NAME, ['0' ... '9'] = C_DIGIT,
-    ['"'] = C_QUOTE,        ['\''] = C_QUOTE,        [' '] = C_SPACE,  ['\t'] = C_SPACE,       ['\f'] = C_SPACE,
+    ['a' ... 'z'] = C_NAME, ['A' ... 'Z'] = C_NAME, ['_'] = C_NAME,  [128 ... 255] = C_NAME, ['0' ... '9'] = C_DIGIT,
+    ['"'] = C_QUOTE,        ['\''] = C_QUOTE,       [' '] = C_SPACE, ['\t'] = C_SPACE,       ['\f'] = C_SPACE,
 };
 
 void py_lexer_init(struct py_lexer *lexer, const char *source, size_t size, struct py_names *names,
@@ -151,10 +151,12 @@ static void close_bracket(struct py_lexer *lexer, const char *at) {
     if (top->open != opener_of[(unsigned char)*at]) {
         if (top->field) py_lexer_fail(lexer, at, at + 1, "f-string: unmatched '%c'", *at);
         if (top->lineno != lexer->lineno) {
-            py_lexer_fail(lexer, at, at + 1, "closing parenthesis '%c' does not match opening parenthesis '%c' on line %u",
-                          *at, top->open, top->lineno);
+            py_lexer_fail(lexer, at, at + 1,
+                          "closing parenthesis '%c' does not match opening parenthesis '%c' on line %u", *at, top->open,
+                          top->lineno);
         }
-        py_lexer_fail(lexer, at, at + 1, "closing parenthesis '%c' does not match opening parenthesis '%c'", *at, top->open);
+        py_lexer_fail(lexer, at, at + 1, "closing parenthesis '%c' does not match opening parenthesis '%c'", *at,
+                      top->open);
     }
     lexer->level--;
     if (!top->field) return;
@@ -175,8 +177,11 @@ static void lex_name(struct py_lexer *lexer, struct py_token *token, const char 
     if (class_of[(unsigned char)*at] == C_QUOTE && at - start <= 2) {
         bool raw = false, bytes = false, unicode = false, format = false, valid = true;
         for (const char *c = start; c < at; c++) {
-            bool *which = (*c | 32) == 'r' ? &raw : (*c | 32) == 'b' ? &bytes : (*c | 32) == 'u' ? &unicode
-                                                : (*c | 32) == 'f' ? &format : NULL;
+            bool *which = (*c | 32) == 'r'   ? &raw
+                          : (*c | 32) == 'b' ? &bytes
+                          : (*c | 32) == 'u' ? &unicode
+                          : (*c | 32) == 'f' ? &format
+                                             : NULL;
             if (!which || *which) {
                 valid = false;
                 break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// lexer.h: Python source text to tokens, one at a time, f-strings included (as Python 3.12 tokenises them: start, middle
-// and end tokens with ordinary tokens in between). The parser owns the lexer and calls `py_lexer_next` until it has seen
-// PY_T_ENDMARKER. A malformed token jumps to the failure's `jump`; nothing else fails, no memory is taken except for names
-// that need normalising. The source must be valid UTF-8 with \n line ends and a 0 after its last byte.
+// lexer.h: Python source text to tokens, one at a time, f-strings included (as Python 3.12 tokenises them: start,
+// middle and end tokens with ordinary tokens in between). The parser owns the lexer and calls `py_lexer_next` until it
+// has seen PY_T_ENDMARKER. A malformed token jumps to the failure's `jump`; nothing else fails, no memory is taken
+// except for names that need normalising. The source must be valid UTF-8 with \n line ends and a 0 after its last byte.
 #ifndef NKILN_PYTHON_LEXER_H
 #define NKILN_PYTHON_LEXER_H
 
@@ -114,7 +114,7 @@ struct py_bracket {
 struct py_fstring {
     char quote;
     bool triple, raw;
-    bool in_text; // the next token is text, not an expression
+    bool in_text;  // the next token is text, not an expression
     uint8_t level; // brackets open outside it
     uint32_t lineno, col;
 };
@@ -133,7 +133,8 @@ struct py_lexer {
     struct py_fstring fstrings[PY_MAX_FSTRINGS];
 };
 
-void py_lexer_init(struct py_lexer *lexer, const char *source, size_t size, struct py_names *names, struct py_failure *failure);
+void py_lexer_init(struct py_lexer *lexer, const char *source, size_t size, struct py_names *names,
+                   struct py_failure *failure);
 void py_lexer_next(struct py_lexer *lexer, struct py_token *token);
 
 // For the lexer's own files.

@@ -20,7 +20,7 @@ static void finish(struct py_lexer *lexer, struct py_token *token, enum py_token
 }
 
 // Complain about the last character before `at`, as CPython does.
-#define fail_before(lexer, at, ...) py_lexer_fail(lexer, (at) - 1, at, __VA_ARGS__)
+#define fail_before(lexer, at, ...) py_lexer_fail(lexer, (at)-1, at, __VA_ARGS__)
 
 // Does this word stand here alone? The words that begin with i are not checked that far, as in CPython.
 static bool at_word(const char *at, const char *word) {

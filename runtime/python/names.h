@@ -35,7 +35,8 @@ struct py_names {
 
 bool py_names_init(struct py_names *names, struct py_arena *arena);
 
-// The name with these bytes, whose hash the caller has computed with PY_HASH_STEP. `text` must live as long as the arena.
+// The name with these bytes, whose hash the caller has computed with PY_HASH_STEP. `text` must live as long as the
+// arena.
 struct py_name *py_names_intern(struct py_names *names, const char *text, uint32_t length, uint32_t hash);
 
 #endif

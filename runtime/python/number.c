@@ -15,7 +15,10 @@ static int digit_of(char c) { return c <= '9' ? c - '0' : (c | 32) - 'a' + 10; }
 
 static void make_integer(struct py_parser *p, const struct py_token *token, struct py_Constant *node) {
     const char *at = p->tree->source + token->start, *end = p->tree->source + token->end;
-    int radix = token->flags & PY_NUMBER_HEX ? 16 : token->flags & PY_NUMBER_OCTAL ? 8 : token->flags & PY_NUMBER_BINARY ? 2 : 10;
+    int radix = token->flags & PY_NUMBER_HEX      ? 16
+                : token->flags & PY_NUMBER_OCTAL  ? 8
+                : token->flags & PY_NUMBER_BINARY ? 2
+                                                  : 10;
     if (radix != 10) at += 2;
     while (at < end - 1 && (*at == '0' || *at == '_')) at++;
     uint64_t value = 0;
@@ -33,14 +36,16 @@ static void make_integer(struct py_parser *p, const struct py_token *token, stru
         return;
     }
     if (radix == 10 && digits > MAX_DECIMAL_DIGITS) {
-        py_fail(&p->failure, PY_SYNTAX_ERROR, py_range_of_token(token),
-                "Exceeds the limit (%d digits) for integer string conversion: value has %zu digits; use "
-                "sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge integer literals to "
-                "avoid decimal conversion limits.",
-                MAX_DECIMAL_DIGITS, digits);
+        py_fail(
+            &p->failure, PY_SYNTAX_ERROR, py_range_of_token(token),
+            "Exceeds the limit (%d digits) for integer string conversion: value has %zu digits; use "
+            "sys.set_int_max_str_digits() to increase the limit - Consider hexadecimal for huge integer literals to "
+            "avoid decimal conversion limits.",
+            MAX_DECIMAL_DIGITS, digits);
     }
     if (digits > MAX_DIGITS) {
-        py_fail(&p->failure, PY_SYNTAX_ERROR, py_range_of_token(token), "integer literal of more than %d digits", MAX_DIGITS);
+        py_fail(&p->failure, PY_SYNTAX_ERROR, py_range_of_token(token), "integer literal of more than %d digits",
+                MAX_DIGITS);
     }
     node->base.op = PY_BIGINT;
     node->base.radix = (uint8_t)radix;

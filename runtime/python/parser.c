@@ -31,7 +31,8 @@ void *py_node_from(struct py_parser *p, enum py_kind kind, struct py_start start
 
 void py_push_slow(struct py_parser *p, void *item) {
     uint32_t capacity = p->stack_capacity ? p->stack_capacity * 2 : 256;
-    void **stack = py_block_resize(&p->tree->arena, p->stack, p->stack_capacity * sizeof *stack, capacity * sizeof *stack);
+    void **stack =
+        py_block_resize(&p->tree->arena, p->stack, p->stack_capacity * sizeof *stack, capacity * sizeof *stack);
     if (!stack) py_fail_memory(&p->failure);
     p->stack = stack;
     p->stack_capacity = capacity;
@@ -267,8 +268,10 @@ enum py_status py_parse(struct py_tree *tree, const char *source, size_t size, s
     if (status == PY_SYNTAX) py_failure_finish(&p->failure, tree);
     if (status == PY_OK) {
         tree->names = py_arena_alloc(&tree->arena, sizeof *tree->names);
-        if (!tree->names) status = PY_MEMORY;
-        else *tree->names = p->names;
+        if (!tree->names)
+            status = PY_MEMORY;
+        else
+            *tree->names = p->names;
     }
     struct py_arena *arena = &tree->arena;
     if (p->tokens) py_block_resize(arena, p->tokens, p->capacity * sizeof *p->tokens, 0);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // parser.h: Python source to tree, strict as CPython, in plain C.
 //
-// `py_parse` accepts the grammar of Python 3.11 to 3.13 and fills a `struct py_tree`, which the caller owns and gives back
-// with `py_tree_free`, whatever the outcome. Strings and names of the tree may point into the source, so the source must
-// outlive the tree. What can fail: PY_SYNTAX (the source; `error` says where and why, in CPython's words) and PY_MEMORY
-// (malloc or the caller's limit). The C stack used is bounded, however deep the source is nested. No Lua, no global state.
+// `py_parse` accepts the grammar of Python 3.11 to 3.13 and fills a `struct py_tree`, which the caller owns and gives
+// back with `py_tree_free`, whatever the outcome. Strings and names of the tree may point into the source, so the
+// source must outlive the tree. What can fail: PY_SYNTAX (the source; `error` says where and why, in CPython's words)
+// and PY_MEMORY (malloc or the caller's limit). The C stack used is bounded, however deep the source is nested. No Lua,
+// no global state.
 #ifndef NKILN_PYTHON_PARSER_H
 #define NKILN_PYTHON_PARSER_H
 
@@ -37,7 +38,8 @@ struct py_tree {
     struct py_error error; // meaningful after PY_SYNTAX
 };
 
-// `memory_limit` bounds the bytes of the whole parse, 0 = none. `source[size]` must be readable and 0 (as Lua strings are).
+// `memory_limit` bounds the bytes of the whole parse, 0 = none. `source[size]` must be readable and 0 (as Lua strings
+// are).
 enum py_status py_parse(struct py_tree *tree, const char *source, size_t size, size_t memory_limit);
 
 // What CPython's symbol table and compiler refuse in a tree that parses: names, scopes, flow. Fills `tree->error`.

@@ -36,8 +36,11 @@ static void diagnose_keyword(struct py_parser *p, const struct py_node *node) {
     if (!p->diagnose || (node->kind == PY_NamedExpr && !(node->flags & PY_PARENTHESISED))) return;
     const struct py_token *equal = py_current(p);
     const struct py_range range = {node->lineno, node->col, equal->end_lineno, equal->end_col};
-    if (node->kind == PY_Constant && (node->op == PY_NONE || node->op == PY_BOOL) && !(node->flags & PY_PARENTHESISED)) {
-        const char *word = node->op == PY_NONE ? "None" : ((const struct py_Constant *)node)->value.integer ? "True" : "False";
+    if (node->kind == PY_Constant && (node->op == PY_NONE || node->op == PY_BOOL) &&
+        !(node->flags & PY_PARENTHESISED)) {
+        const char *word = node->op == PY_NONE                                 ? "None"
+                           : ((const struct py_Constant *)node)->value.integer ? "True"
+                                                                               : "False";
         py_error_at(p, range, "cannot assign to %s", word);
     }
     py_error_at(p, range, "expression cannot contain assignment, perhaps you meant \"==\"?");
@@ -53,7 +56,8 @@ void py_parse_arguments(struct py_parser *p, bool call, struct py_list **args, s
         const struct py_start start = py_start_here(p);
         struct py_node *node;
         if (py_accept(p, PY_T_STAR)) {
-            if (p->diagnose && p->top > from && (unpacked || !py_begins_expression(py_kind_now(p)) || py_kind_now(p) == PY_T_STAR)) {
+            if (p->diagnose && p->top > from &&
+                (unpacked || !py_begins_expression(py_kind_now(p)) || py_kind_now(p) == PY_T_STAR)) {
                 const struct py_range range = {first_start.lineno, first_start.col, p->end_lineno, p->end_col};
                 py_error_at(p, range, "iterable argument unpacking follows keyword argument unpacking");
             }
@@ -92,7 +96,8 @@ void py_parse_arguments(struct py_parser *p, bool call, struct py_list **args, s
                 const bool last = py_kind_now(p) == PY_T_RPAR;
                 if (!alone || !last || !call) {
                     if (p->diagnose && (!alone || py_kind_now(p) == PY_T_COMMA)) {
-                        py_error_at(p, range_of_generators(node, generators), "Generator expression must be parenthesized");
+                        py_error_at(p, range_of_generators(node, generators),
+                                    "Generator expression must be parenthesized");
                     }
                     py_invalid(p);
                 }
@@ -240,7 +245,8 @@ static void parse_star(struct py_parser *p, struct parameters *params, struct py
         const struct py_arg *vararg = (const struct py_arg *)node->vararg;
         const bool starred = vararg && vararg->annotation && vararg->annotation->kind == PY_Starred;
         const int after = py_peek(p, 2)->kind;
-        const bool named = next == PY_T_NAME && (after == PY_T_COMMA || after == PY_T_COLON || after == closer_of(params));
+        const bool named =
+            next == PY_T_NAME && (after == PY_T_COMMA || after == PY_T_COLON || after == closer_of(params));
         if (p->diagnose && !starred && (named || next == PY_T_COMMA)) {
             py_error_at(p, star, "* argument may appear only once");
         }

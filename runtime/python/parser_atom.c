@@ -293,7 +293,8 @@ static struct py_node *parse_slice(struct py_parser *p) {
     struct py_node *lower = NULL;
     if (py_kind_now(p) != PY_T_COLON) {
         lower = py_parse_named(p);
-        if (py_kind_now(p) != PY_T_COLON || (lower->kind == PY_NamedExpr && !(lower->flags & PY_PARENTHESISED))) return lower;
+        if (py_kind_now(p) != PY_T_COLON || (lower->kind == PY_NamedExpr && !(lower->flags & PY_PARENTHESISED)))
+            return lower;
     }
     py_advance(p);
     struct py_node *upper = NULL, *step = NULL;

@@ -275,9 +275,12 @@ struct py_node *py_parse_try(struct py_parser *p) {
     return &node->base;
 }
 
-static struct py_node *type_params(struct py_parser *p) { return (struct py_node *)py_parse_type_params(p); } // for py_try
+static struct py_node *type_params(struct py_parser *p) {
+    return (struct py_node *)py_parse_type_params(p);
+} // for py_try
 
-static struct py_node *parse_function(struct py_parser *p, struct py_start start, struct py_list *decorators, bool is_async) {
+static struct py_node *parse_function(struct py_parser *p, struct py_start start, struct py_list *decorators,
+                                      bool is_async) {
     const uint32_t lineno = py_current(p)->lineno;
     py_advance(p);
     if (py_kind_now(p) != PY_T_NAME) py_invalid(p);

@@ -6,16 +6,16 @@
 
 // How tightly a binary operator binds, 0 = not one.
 static const uint8_t binding[PY_T_COUNT] = {
-    [PY_T_VBAR] = 1,       [PY_T_CIRCUMFLEX] = 2, [PY_T_AMPER] = 3, [PY_T_LEFTSHIFT] = 4,   [PY_T_RIGHTSHIFT] = 4,
-    [PY_T_PLUS] = 5,       [PY_T_MINUS] = 5,      [PY_T_STAR] = 6,  [PY_T_AT] = 6,          [PY_T_SLASH] = 6,
-    [PY_T_PERCENT] = 6,    [PY_T_DOUBLESLASH] = 6,
+    [PY_T_VBAR] = 1,       [PY_T_CIRCUMFLEX] = 2, [PY_T_AMPER] = 3,   [PY_T_LEFTSHIFT] = 4,
+    [PY_T_RIGHTSHIFT] = 4, [PY_T_PLUS] = 5,       [PY_T_MINUS] = 5,   [PY_T_STAR] = 6,
+    [PY_T_AT] = 6,         [PY_T_SLASH] = 6,      [PY_T_PERCENT] = 6, [PY_T_DOUBLESLASH] = 6,
 };
 
 // While mistakes are looked for, an operator without an operand after it ends the expression before it, as in CPython.
 static bool operand_follows(struct py_parser *p, uint32_t ahead) {
     int kind = py_peek(p, ahead)->kind;
     while (kind == PY_T_PLUS || kind == PY_T_MINUS || kind == PY_T_TILDE) kind = py_peek(p, ++ahead)->kind;
-    return py_begins_expression(kind) && kind != PY_T_STAR && kind != PY_KW(lambda) && kind != PY_KW(not);
+    return py_begins_expression(kind) && kind != PY_T_STAR && kind != PY_KW(lambda) && kind != PY_KW(not );
 }
 
 static struct py_node *parse_unary(struct py_parser *p) {
@@ -71,18 +71,20 @@ static struct py_node *parse_binary(struct py_parser *p, int least) {
     }
 }
 
-struct py_node *py_parse_bitwise_or(struct py_parser *p) { return parse_binary(p, 1); }
+struct py_node *py_parse_bitwise_or(struct py_parser *p) {
+    return parse_binary(p, 1);
+}
 
 // The comparison operator at the current token, consumed; 0 when there is none.
 static enum py_op accept_comparison(struct py_parser *p) {
     enum py_op op;
     const int kind = py_kind_now(p);
-    const bool operator = (kind >= PY_T_EQEQUAL && kind <= PY_T_GREATEREQUAL) || kind == PY_KW(in) || kind == PY_KW(is) ||
-                          kind == PY_KW(not);
+    const bool operator=(kind >= PY_T_EQEQUAL && kind <= PY_T_GREATEREQUAL) || kind == PY_KW(in) || kind == PY_KW(is) ||
+        kind == PY_KW(not );
     if (!operator) return 0;
     if (p->second && !operand_follows(p, 1)) {
         const int next = py_peek(p, 1)->kind;
-        const bool two = (kind == PY_KW(is) && next == PY_KW(not)) || (kind == PY_KW(not) && next == PY_KW(in));
+        const bool two = (kind == PY_KW(is) && next == PY_KW(not )) || (kind == PY_KW(not ) && next == PY_KW(in));
         if (!two || !operand_follows(p, 2)) return 0;
     }
     switch (kind) {
@@ -93,10 +95,8 @@ static enum py_op accept_comparison(struct py_parser *p) {
     case PY_T_GREATER: op = PY_Gt; break;
     case PY_T_GREATEREQUAL: op = PY_GtE; break;
     case PY_KW(in): op = PY_In; break;
-    case PY_KW(is):
-        py_advance(p);
-        return py_accept(p, PY_KW(not)) ? PY_IsNot : PY_Is;
-    case PY_KW(not):
+    case PY_KW(is): py_advance(p); return py_accept(p, PY_KW(not )) ? PY_IsNot : PY_Is;
+    case PY_KW(not ):
         if (py_peek(p, 1)->kind != PY_KW(in)) return 0;
         py_advance(p);
         op = PY_NotIn;
@@ -135,7 +135,7 @@ static struct py_node *parse_comparison(struct py_parser *p) {
 }
 
 static struct py_node *parse_inversion(struct py_parser *p) {
-    if (py_kind_now(p) != PY_KW(not)) return parse_comparison(p);
+    if (py_kind_now(p) != PY_KW(not )) return parse_comparison(p);
     const struct py_start start = py_start_here(p);
     py_enter(p, 1);
     py_advance(p);
@@ -155,7 +155,9 @@ static struct py_node *finish_bool(struct py_parser *p, struct py_start start, e
     return &node->base;
 }
 
-static bool inversion_follows(struct py_parser *p) { return py_peek(p, 1)->kind == PY_KW(not) || operand_follows(p, 1); }
+static bool inversion_follows(struct py_parser *p) {
+    return py_peek(p, 1)->kind == PY_KW(not ) || operand_follows(p, 1);
+}
 
 static struct py_node *parse_conjunction(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
@@ -249,8 +251,8 @@ static void diagnose_legacy(struct py_parser *p, struct py_node *a, const struct
     if (is_legacy(a)) {
         struct py_range range = {first->lineno, first->col, p->end_lineno, p->end_col};
         const struct py_name *name = ((struct py_Name *)a)->id;
-        py_error_at(p, range, "Missing parentheses in call to '%.*s'. Did you mean %.*s(...)?", (int)name->length, name->text,
-                    (int)name->length, name->text);
+        py_error_at(p, range, "Missing parentheses in call to '%.*s'. Did you mean %.*s(...)?", (int)name->length,
+                    name->text, (int)name->length, name->text);
     }
     p->pos = pos;
     p->end_lineno = end_lineno;
@@ -313,7 +315,8 @@ void py_diagnose_equal(struct py_parser *p, struct py_node *a, struct py_range r
     if (py_try(p, py_parse_bitwise_or, &b) && py_kind_now(p) != PY_T_EQUAL && py_kind_now(p) != PY_T_COLONEQUAL) {
         struct py_range both = {range.lineno, range.col, p->end_lineno, p->end_col};
         if (bare_name) py_error_at(p, both, "invalid syntax. Maybe you meant '==' or ':=' instead of '='?");
-        py_error_at(p, py_range_of(a), "cannot assign to %s here. Maybe you meant '==' instead of '='?", py_expression_name(a));
+        py_error_at(p, py_range_of(a), "cannot assign to %s here. Maybe you meant '==' instead of '='?",
+                    py_expression_name(a));
     }
     p->pos = pos;
     p->end_lineno = end_lineno;
@@ -329,7 +332,8 @@ static struct py_node *parse_named(struct py_parser *p, bool argument) {
                 struct py_node *value;
                 py_advance(p);
                 if (py_try(p, py_parse_expression, &value)) {
-                    py_error_at(p, py_range_of(first), "cannot use assignment expressions with %s", py_expression_name(first));
+                    py_error_at(p, py_range_of(first), "cannot use assignment expressions with %s",
+                                py_expression_name(first));
                 }
             }
             py_invalid(p);
@@ -349,9 +353,13 @@ static struct py_node *parse_named(struct py_parser *p, bool argument) {
     return first;
 }
 
-struct py_node *py_parse_named(struct py_parser *p) { return parse_named(p, false); }
+struct py_node *py_parse_named(struct py_parser *p) {
+    return parse_named(p, false);
+}
 
-struct py_node *py_parse_named_argument(struct py_parser *p) { return parse_named(p, true); }
+struct py_node *py_parse_named_argument(struct py_parser *p) {
+    return parse_named(p, true);
+}
 
 static struct py_node *finish_starred(struct py_parser *p, struct py_start start, struct py_node *value) {
     struct py_Starred *node = PY_NEW(p, Starred, start);
@@ -391,7 +399,7 @@ bool py_begins_expression(int kind) {
     case PY_KW(None):
     case PY_KW(True):
     case PY_KW(False):
-    case PY_KW(not):
+    case PY_KW(not ):
     case PY_KW(lambda):
     case PY_KW(await): return true;
     default: return false;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// parser_internal.h: what the parser's files share. A recursive descent parser over a window of tokens: tokens are lexed
-// when the parser reaches them and forgotten when a statement ends, so a file costs its tree and little else.
+// parser_internal.h: what the parser's files share. A recursive descent parser over a window of tokens: tokens are
+// lexed when the parser reaches them and forgotten when a statement ends, so a file costs its tree and little else.
 //
 // A source is parsed once for its tree. When that fails without a particular reason it is parsed a second time with
-// `diagnose` set, as CPython does: then each rule also looks for the well-known mistakes, and the first one found is the
-// error reported; if there is none, it is "invalid syntax" where the first pass stopped. Functions either return a node or
-// leave through the failure's jump.
+// `diagnose` set, as CPython does: then each rule also looks for the well-known mistakes, and the first one found is
+// the error reported; if there is none, it is "invalid syntax" where the first pass stopped. Functions either return a
+// node or leave through the failure's jump.
 #ifndef NKILN_PYTHON_PARSER_INTERNAL_H
 #define NKILN_PYTHON_PARSER_INTERNAL_H
 
@@ -26,7 +26,7 @@ struct py_parser {
     uint32_t end_lineno, end_col; // end of the last token consumed that takes room
     void **stack;                 // elements of lists being collected
     uint32_t top, stack_capacity;
-    uint32_t depth; // weight of the rules entered
+    uint32_t depth;          // weight of the rules entered
     bool diagnose;           // look for well-known mistakes
     bool second;             // the second pass
     bool generic;            // the failure is a plain "invalid syntax"
@@ -41,7 +41,7 @@ enum { PY_MAX_DEPTH = 6000, PY_EXPRESSION_WEIGHT = 12, PY_BLOCK_WEIGHT = 12 };
 // Memory and nodes ---------------------------------------------------------------------------------------------------
 
 void *py_parser_alloc(struct py_parser *p, size_t size);
-void *py_node_alloc(struct py_parser *p, enum py_kind kind); // all fields zero
+void *py_node_alloc(struct py_parser *p, enum py_kind kind);                       // all fields zero
 void *py_node_from(struct py_parser *p, enum py_kind kind, struct py_start start); // ends at the last token consumed
 #define PY_NEW(p, kind, start) ((struct py_##kind *)py_node_from(p, PY_##kind, start))
 
@@ -76,7 +76,7 @@ static inline bool py_accept(struct py_parser *p, int kind) {
 struct py_token *py_peek(struct py_parser *p, uint32_t ahead); // 0 is the current token
 // Look ahead without meeting the lexer's errors early: false when there is one.
 bool py_scan(struct py_parser *p, bool (*scan)(struct py_parser *p));
-void py_forget_tokens(struct py_parser *p);                    // everything before the current token but one
+void py_forget_tokens(struct py_parser *p); // everything before the current token but one
 static inline struct py_start py_start_here(struct py_parser *p) {
     const struct py_token *token = py_current(p);
     return (struct py_start){token->lineno, token->col};
@@ -87,13 +87,13 @@ static inline bool py_is_soft(const struct py_token *token, enum py_word word) {
 
 // Errors -------------------------------------------------------------------------------------------------------------
 
-noreturn void py_invalid(struct py_parser *p); // "invalid syntax" at the current token
+noreturn void py_invalid(struct py_parser *p);                           // "invalid syntax" at the current token
 noreturn void py_invalid_late(struct py_parser *p, const char *message); // a message at the furthest token seen
 noreturn void py_indentation_late(struct py_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define py_error_at(p, range, ...) py_fail(&(p)->failure, PY_SYNTAX_ERROR, range, __VA_ARGS__)
-void py_expect(struct py_parser *p, int kind);                               // or "invalid syntax"
+void py_expect(struct py_parser *p, int kind);                              // or "invalid syntax"
 void py_expect_forced(struct py_parser *p, int kind, const char *spelling); // or "expected '(' ..."
-void py_enter(struct py_parser *p, uint32_t weight);                         // a level deeper, or the nesting error
+void py_enter(struct py_parser *p, uint32_t weight);                        // a level deeper, or the nesting error
 
 static inline struct py_range py_range_of_token(const struct py_token *token) {
     return (struct py_range){token->lineno, token->col, token->end_lineno, token->end_col};
@@ -140,7 +140,7 @@ struct py_list *py_parse_generators(struct py_parser *p); // for_if_clauses
 struct py_node *py_parse_targets(struct py_parser *p);    // star_targets and `in`
 struct py_node *py_parse_lambda(struct py_parser *p);
 struct py_arguments *py_parse_parameters(struct py_parser *p, bool lambda); // up to ')' or ':'
-struct py_list *py_parse_type_params(struct py_parser *p);                 // at the '[', or NULL
+struct py_list *py_parse_type_params(struct py_parser *p);                  // at the '[', or NULL
 struct py_node *py_parse_strings(struct py_parser *p);
 struct py_node *py_number_node(struct py_parser *p, const struct py_token *token);
 struct py_node *py_parse_pattern_top(struct py_parser *p); // patterns
@@ -148,8 +148,8 @@ struct py_node *py_parse_name(struct py_parser *p, enum py_op context);
 struct py_node *py_parse_match(struct py_parser *p);
 struct py_node *py_parse_try(struct py_parser *p);
 struct py_node *py_parse_with(struct py_parser *p, struct py_start start, bool is_async);
-void py_parse_statement(struct py_parser *p);        // pushes one or more statements
-void py_parse_simple_statements(struct py_parser *p); // a line of them
+void py_parse_statement(struct py_parser *p);                                           // pushes one or more statements
+void py_parse_simple_statements(struct py_parser *p);                                   // a line of them
 struct py_list *py_parse_block(struct py_parser *p, const char *what, uint32_t lineno); // after the ':'
 void py_expect_colon(struct py_parser *p);
 void py_require_indent(struct py_parser *p, const char *what, uint32_t lineno); // after the NEWLINE

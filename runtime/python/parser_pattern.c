@@ -52,7 +52,8 @@ static struct py_node *parse_number(struct py_parser *p) {
     py_advance(p);
     if (py_kind_now(p) != PY_T_NUMBER) py_invalid(p);
     struct py_node *imaginary = py_parse_atom(p);
-    if (imaginary->op != PY_COMPLEX) py_error_at(p, py_range_of(imaginary), "imaginary number required in complex literal");
+    if (imaginary->op != PY_COMPLEX)
+        py_error_at(p, py_range_of(imaginary), "imaginary number required in complex literal");
     struct py_BinOp *node = PY_NEW(p, BinOp, start);
     node->base.op = kind == PY_T_PLUS ? PY_Add : PY_Sub;
     node->left = real;
@@ -115,7 +116,8 @@ static struct py_node *parse_class_pattern(struct py_parser *p, struct py_start 
         if (!py_accept(p, PY_T_COMMA)) break;
     }
     if (first_late) {
-        if (p->diagnose) py_error_at(p, py_range_to(first_late, last_late), "positional patterns follow keyword patterns");
+        if (p->diagnose)
+            py_error_at(p, py_range_to(first_late, last_late), "positional patterns follow keyword patterns");
         py_invalid(p);
     }
     py_expect(p, PY_T_RPAR);
@@ -204,7 +206,8 @@ static void parse_sequence_rest(struct py_parser *p, struct py_node *first) {
     py_push(p, first);
     while (py_accept(p, PY_T_COMMA)) {
         const int kind = py_kind_now(p);
-        if (kind == PY_T_RPAR || kind == PY_T_RSQB || kind == PY_T_COLON || kind == PY_KW(if) || kind == PY_T_NEWLINE) break;
+        if (kind == PY_T_RPAR || kind == PY_T_RSQB || kind == PY_T_COLON || kind == PY_KW(if) || kind == PY_T_NEWLINE)
+            break;
         py_push(p, parse_maybe_star(p));
     }
 }
@@ -333,7 +336,7 @@ static bool is_match_statement(struct py_parser *p) {
     case PY_T_MINUS:
     case PY_T_PLUS:
     case PY_T_STAR:
-    case PY_KW(not): break;
+    case PY_KW(not ): break;
     default: return false;
     }
     return py_scan(p, ends_in_colon);

@@ -114,7 +114,8 @@ static struct py_node *parse_annotated(struct py_parser *p, struct py_start star
                 const struct py_node *at = target;
                 const struct py_list *elts = ((struct py_Tuple *)target)->elts;
                 if (target->kind == PY_Tuple && !(target->flags & PY_PARENTHESISED)) at = elts->items[0];
-                py_error_at(p, py_range_of(at), "only single target (not %s) can be annotated", py_expression_name(target));
+                py_error_at(p, py_range_of(at), "only single target (not %s) can be annotated",
+                            py_expression_name(target));
             }
             py_error_at(p, py_range_of(target), "illegal target for annotation");
         }
@@ -135,7 +136,8 @@ static struct py_node *parse_annotated(struct py_parser *p, struct py_start star
 static struct py_node *parse_augmented(struct py_parser *p, struct py_start start, struct py_node *target) {
     const int kind = py_kind_now(p);
     if (!is_single_target(target)) {
-        const bool yielded = (target->kind == PY_Yield || target->kind == PY_YieldFrom) && !(target->flags & PY_PARENTHESISED);
+        const bool yielded =
+            (target->kind == PY_Yield || target->kind == PY_YieldFrom) && !(target->flags & PY_PARENTHESISED);
         if (p->diagnose && !yielded) {
             py_advance(p);
             py_parse_yield_or_star(p);
@@ -196,7 +198,8 @@ static struct py_node *parse_expression_statement(struct py_parser *p) {
         }
         py_invalid(p);
     }
-    if (kind == PY_T_NEWLINE || (kind != PY_T_EQUAL && kind != PY_T_COLON && (kind < PY_T_PLUSEQUAL || kind > PY_T_DOUBLESLASHEQUAL))) {
+    if (kind == PY_T_NEWLINE ||
+        (kind != PY_T_EQUAL && kind != PY_T_COLON && (kind < PY_T_PLUSEQUAL || kind > PY_T_DOUBLESLASHEQUAL))) {
         struct py_Expr *node = PY_NEW(p, Expr, start);
         node->value = first;
         return &node->base;
@@ -406,7 +409,7 @@ static struct py_node *parse_simple(struct py_parser *p) {
     const struct py_start start = py_start_here(p);
     enum py_kind alone;
     switch (py_kind_now(p)) {
-    case PY_KW(return): return parse_return(p, start);
+    case PY_KW(return ): return parse_return(p, start);
     case PY_KW(import): return parse_import(p, start);
     case PY_KW(from): return parse_import_from(p, start);
     case PY_KW(raise): return parse_raise(p, start);
@@ -418,7 +421,8 @@ static struct py_node *parse_simple(struct py_parser *p) {
     case PY_KW(break): alone = PY_Break; break;
     case PY_KW(continue): alone = PY_Continue; break;
     case PY_T_NAME:
-        if (py_is_soft(py_current(p), PY_KW_type) && py_peek(p, 1)->kind == PY_T_NAME) return parse_type_alias(p, start);
+        if (py_is_soft(py_current(p), PY_KW_type) && py_peek(p, 1)->kind == PY_T_NAME)
+            return parse_type_alias(p, start);
         return parse_expression_statement(p);
     default: return parse_expression_statement(p);
     }

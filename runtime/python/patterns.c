@@ -132,11 +132,13 @@ static void check_mapping(struct pattern *p, const struct py_MatchMapping *node)
 static void check_class(struct pattern *p, const struct py_MatchClass *node) {
     for (uint32_t i = 0; i < node->kwd_attrs->count; i++) {
         const struct py_name *attr = node->kwd_attrs->items[i];
-        if (attr->id == PY_KW___debug__) py_check_fail(p->c, node->kwd_patterns->items[i], "cannot assign to __debug__");
+        if (attr->id == PY_KW___debug__)
+            py_check_fail(p->c, node->kwd_patterns->items[i], "cannot assign to __debug__");
         count_comparisons(p, node->kwd_attrs->count - i, &node->base);
         for (uint32_t j = i + 1; j < node->kwd_attrs->count; j++) {
             if (attr == node->kwd_attrs->items[j]) {
-                py_check_fail(p->c, node->kwd_patterns->items[j], "attribute name repeated in class pattern: %.*s", PY_NAME(attr));
+                py_check_fail(p->c, node->kwd_patterns->items[j], "attribute name repeated in class pattern: %.*s",
+                              PY_NAME(attr));
             }
         }
     }
@@ -156,7 +158,8 @@ static void check(struct pattern *p, const struct py_node *node, bool irrefutabl
         const struct py_MatchAs *as = (const struct py_MatchAs *)node;
         if (!as->pattern) {
             if (!irrefutable_allowed && as->name) {
-                py_check_fail(p->c, node, "name capture '%.*s' makes remaining patterns unreachable", PY_NAME(as->name));
+                py_check_fail(p->c, node, "name capture '%.*s' makes remaining patterns unreachable",
+                              PY_NAME(as->name));
             }
             if (!irrefutable_allowed) py_check_fail(p->c, node, "wildcard makes remaining patterns unreachable");
         }

@@ -7,8 +7,8 @@
 // `limit` bounds the bytes of the C tree. ExceptHandler's `type` is called `exception`, because `type` names the kind.
 //
 // An error is {code="syntax", etype=, message=, line=, column=, end_line=, end_column=, text=} with lines and character
-// columns from 1, or {code="memory", message=}. Raises only on wrong argument types and when Lua itself runs out of memory.
-// The C tree is owned by a userdata, so it is freed whatever happens.
+// columns from 1, or {code="memory", message=}. Raises only on wrong argument types and when Lua itself runs out of
+// memory. The C tree is owned by a userdata, so it is freed whatever happens.
 #include <lauxlib.h>
 #include <lua.h>
 #include <stdbool.h>
@@ -50,7 +50,10 @@ static int push_error(lua_State *L, const struct py_tree *tree, enum py_status s
     const struct {
         const char *name;
         uint32_t value;
-    } numbers[] = {{"line", error->line}, {"column", error->column}, {"end_line", error->end_line}, {"end_column", error->end_column}};
+    } numbers[] = {{"line", error->line},
+                   {"column", error->column},
+                   {"end_line", error->end_line},
+                   {"end_column", error->end_column}};
     for (size_t i = 0; i < 4; i++) {
         lua_pushinteger(L, numbers[i].value);
         lua_setfield(L, -2, numbers[i].name);
@@ -64,8 +67,8 @@ static int push_error(lua_State *L, const struct py_tree *tree, enum py_status s
 
 // Conversion ---------------------------------------------------------------------------------------------------------
 
-// Strings that recur (field names, kinds, operators) sit in one table by number, so that a field costs two table reads and
-// no hashing of C strings.
+// Strings that recur (field names, kinds, operators) sit in one table by number, so that a field costs two table reads
+// and no hashing of C strings.
 enum {
     STRING_KIND = 1,
     STRING_OP = STRING_KIND + PY_KIND_COUNT,
@@ -97,7 +100,8 @@ static void add_string(lua_State *L, int at, const char *text) {
 
 // Leaves the table of strings on the stack.
 static void push_strings(struct converter *c) {
-    static const char *const fixed[] = {"type", "lineno", "col_offset", "end_lineno", "end_col_offset", "kind_of", "value"};
+    static const char *const fixed[] = {"type",           "lineno",  "col_offset", "end_lineno",
+                                        "end_col_offset", "kind_of", "value"};
     lua_State *L = c->L;
     lua_createtable(L, 512, 0);
     int next = STRING_FIELDS;

@@ -4,7 +4,15 @@
 
 #include "python/checks.h"
 
-enum scope_kind { SCOPE_MODULE, SCOPE_CLASS, SCOPE_FUNCTION, SCOPE_ANNOTATION, SCOPE_TYPE_BOUND, SCOPE_TYPE_ALIAS, SCOPE_TYPE_PARAMS };
+enum scope_kind {
+    SCOPE_MODULE,
+    SCOPE_CLASS,
+    SCOPE_FUNCTION,
+    SCOPE_ANNOTATION,
+    SCOPE_TYPE_BOUND,
+    SCOPE_TYPE_ALIAS,
+    SCOPE_TYPE_PARAMS
+};
 
 enum symbol_flag {
     SYMBOL_LOCAL = 1,
@@ -105,7 +113,8 @@ static void define(struct scopes *s, const struct py_name *name, uint32_t flags,
     }
     if (s->current->iter_target) {
         if (old & (SYMBOL_GLOBAL | SYMBOL_NONLOCAL)) {
-            py_check_fail(s->c, at, "comprehension inner loop cannot rebind assignment expression target '%.*s'", PY_NAME(name));
+            py_check_fail(s->c, at, "comprehension inner loop cannot rebind assignment expression target '%.*s'",
+                          PY_NAME(name));
         }
         flags |= SYMBOL_ITERATED;
     }
@@ -200,7 +209,8 @@ static void visit_type_params(struct scopes *s, const struct py_list *params) {
         if (value) {
             defaulted = true;
         } else if (defaulted) {
-            py_check_fail(s->c, node, "non-default type parameter '%.*s' follows default type parameter", PY_NAME(name));
+            py_check_fail(s->c, node, "non-default type parameter '%.*s' follows default type parameter",
+                          PY_NAME(name));
         }
     }
 }
@@ -272,8 +282,8 @@ static void visit_generator(struct scopes *s, struct py_comprehension *node, boo
 }
 
 static void visit_comprehension(struct scopes *s, struct py_node *node) {
-    struct py_list *generators = node->kind == PY_DictComp ? ((struct py_DictComp *)node)->generators
-                                                           : ((struct py_ListComp *)node)->generators;
+    struct py_list *generators =
+        node->kind == PY_DictComp ? ((struct py_DictComp *)node)->generators : ((struct py_ListComp *)node)->generators;
     struct py_comprehension *first = generators->items[0];
     s->current->iter_exprs++;
     visit(s, first->iter);
@@ -317,7 +327,9 @@ static void bind_outside_comprehension(struct scopes *s, const struct py_node *n
         case SCOPE_CLASS:
             py_check_fail(s->c, node, "assignment expression within a comprehension cannot be used in a class body");
         case SCOPE_TYPE_PARAMS:
-            py_check_fail(s->c, node, "assignment expression within a comprehension cannot be used within the definition of a generic");
+            py_check_fail(
+                s->c, node,
+                "assignment expression within a comprehension cannot be used within the definition of a generic");
         case SCOPE_TYPE_ALIAS:
             py_check_fail(s->c, node, "assignment expression within a comprehension cannot be used in a type alias");
         case SCOPE_TYPE_BOUND:
@@ -357,8 +369,10 @@ static void visit_directive(struct scopes *s, struct py_Global *node, bool globa
         const struct py_name *name = node->names->items[i];
         const uint32_t flags = flags_of(s, s->current, name);
         if (flags & SYMBOL_PARAM) py_check_fail(s->c, node, "name '%.*s' is parameter and %s", PY_NAME(name), word);
-        if (flags & SYMBOL_USED) py_check_fail(s->c, node, "name '%.*s' is used prior to %s declaration", PY_NAME(name), word);
-        if (flags & SYMBOL_ANNOTATED) py_check_fail(s->c, node, "annotated name '%.*s' can't be %s", PY_NAME(name), word);
+        if (flags & SYMBOL_USED)
+            py_check_fail(s->c, node, "name '%.*s' is used prior to %s declaration", PY_NAME(name), word);
+        if (flags & SYMBOL_ANNOTATED)
+            py_check_fail(s->c, node, "annotated name '%.*s' can't be %s", PY_NAME(name), word);
         if (flags & SYMBOL_LOCAL) {
             py_check_fail(s->c, node, "name '%.*s' is assigned to before %s declaration", PY_NAME(name), word);
         }
@@ -498,7 +512,8 @@ static void check_nonlocal(struct scopes *s, const struct directive *directive) 
         if (scope->kind == SCOPE_CLASS || scope->kind == SCOPE_MODULE) continue;
         const uint32_t outer = flags_of(s, scope, name);
         if (outer & SYMBOL_TYPE_PARAM) {
-            py_check_fail(s->c, directive->statement, "nonlocal binding not allowed for type parameter '%.*s'", PY_NAME(name));
+            py_check_fail(s->c, directive->statement, "nonlocal binding not allowed for type parameter '%.*s'",
+                          PY_NAME(name));
         }
         if (outer & SYMBOL_GLOBAL) break;
         if (outer & SYMBOL_NONLOCAL) continue;

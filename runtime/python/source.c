@@ -60,9 +60,11 @@ static bool is_one_of(const char *name, const char *const *list) {
     return false;
 }
 
-static enum encoding find_encoding(const char *text, size_t size, bool marked, bool *declared, struct py_failure *failure) {
+static enum encoding find_encoding(const char *text, size_t size, bool marked, bool *declared,
+                                   struct py_failure *failure) {
     static const char *const utf8[] = {"utf-8", "utf8", "u8", "utf", NULL};
-    static const char *const latin1[] = {"latin-1", "iso-8859-1", "iso-latin-1", "latin1", "iso8859-1", "l1", "8859", NULL};
+    static const char *const latin1[] = {"latin-1",   "iso-8859-1", "iso-latin-1", "latin1",
+                                         "iso8859-1", "l1",         "8859",        NULL};
     static const char *const ascii[] = {"ascii", "us-ascii", "646", "ansi-x3.4-1968", NULL};
     const char *end = text + size, *line = text;
     *declared = marked;
@@ -143,8 +145,8 @@ void py_source_prepare(struct py_tree *tree, const char *bytes, size_t size, str
                     "byte 0x%02x on line %u is not of the declared encoding ascii; save the file as UTF-8", byte, line);
         }
         if (declared) {
-            py_fail(failure, PY_SYNTAX_ERROR, at, "byte 0x%02x on line %u is not valid UTF-8; save the file as UTF-8", byte,
-                    line);
+            py_fail(failure, PY_SYNTAX_ERROR, at, "byte 0x%02x on line %u is not valid UTF-8; save the file as UTF-8",
+                    byte, line);
         }
         py_fail(failure, PY_SYNTAX_ERROR, at,
                 "Non-UTF-8 code starting with '\\x%02x' on line %u, but no encoding declared; "

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // source.h: the bytes of a Python file to the text the lexer reads: byte order mark and encoding cookie obeyed, UTF-8
-// verified, \r\n and \r made \n. Uses the caller's bytes where nothing changes and the arena otherwise. Fails (through the
-// failure's jump) on NUL bytes, bytes that are not of the declared encoding, encodings other than UTF-8, ASCII and Latin-1,
-// and sources of 2 GB and more.
+// verified, \r\n and \r made \n. Uses the caller's bytes where nothing changes and the arena otherwise. Fails (through
+// the failure's jump) on NUL bytes, bytes that are not of the declared encoding, encodings other than UTF-8, ASCII and
+// Latin-1, and sources of 2 GB and more.
 #ifndef NKILN_PYTHON_SOURCE_H
 #define NKILN_PYTHON_SOURCE_H
 

@@ -22,20 +22,23 @@ static size_t escape_position(const char *body, const char *at) {
     return position;
 }
 
-static noreturn void fail_escape(struct py_parser *p, const char *body, const char *from, const char *to, const char *why) {
+static noreturn void fail_escape(struct py_parser *p, const char *body, const char *from, const char *to,
+                                 const char *why) {
     const struct py_range at = py_range_of_token(py_current(p));
     size_t first = escape_position(body, from), last = escape_position(body, to) - 1;
     if (first == last) {
-        py_error_at(p, at, "(unicode error) 'unicodeescape' codec can't decode byte 0x5c in position %zu: %s", first, why);
+        py_error_at(p, at, "(unicode error) 'unicodeescape' codec can't decode byte 0x5c in position %zu: %s", first,
+                    why);
     }
-    py_error_at(p, at, "(unicode error) 'unicodeescape' codec can't decode bytes in position %zu-%zu: %s", first, last, why);
+    py_error_at(p, at, "(unicode error) 'unicodeescape' codec can't decode bytes in position %zu-%zu: %s", first, last,
+                why);
 }
 
 // \x \u \U: `digits` hexadecimal digits at `at`.
 static const char *decode_hex(struct py_parser *p, const char *body, const char *at, const char *end, int digits,
                               bool bytes, char **to) {
-    static const char *const truncated[] = {[2] = "truncated \\xXX escape", [4] = "truncated \\uXXXX escape",
-                                            [8] = "truncated \\UXXXXXXXX escape"};
+    static const char *const truncated[] = {
+        [2] = "truncated \\xXX escape", [4] = "truncated \\uXXXX escape", [8] = "truncated \\UXXXXXXXX escape"};
     uint32_t code = 0;
     const char *c = at;
     for (int i = 0; i < digits; i++, c++) {
@@ -104,7 +107,8 @@ static struct py_str decode(struct py_parser *p, struct py_str text, int flags) 
         case 'v': *to++ = '\v'; break;
         case '0' ... '7': {
             uint32_t code = (uint32_t)(at[-1] - '0');
-            for (int i = 0; i < 2 && at < end && *at >= '0' && *at <= '7'; i++) code = code * 8 + (uint32_t)(*at++ - '0');
+            for (int i = 0; i < 2 && at < end && *at >= '0' && *at <= '7'; i++)
+                code = code * 8 + (uint32_t)(*at++ - '0');
             if (bytes) {
                 *to++ = (char)code;
             } else {
@@ -293,7 +297,8 @@ static void parse_field(struct py_parser *p) {
         }
         const char *text = name->name->text;
         if (name->name->length != 1 || (*text != 's' && *text != 'r' && *text != 'a')) {
-            py_error_at(p, py_range_of_token(name), "f-string: invalid conversion character %.*s: expected 's', 'r', or 'a'",
+            py_error_at(p, py_range_of_token(name),
+                        "f-string: invalid conversion character %.*s: expected 's', 'r', or 'a'",
                         (int)name->name->length, text);
         }
         conversion = *text;

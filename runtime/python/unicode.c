@@ -14,7 +14,8 @@ uint32_t py_utf8_decode(const char *at, int length) {
     case 2: return (uint32_t)(c[0] & 0x1F) << 6 | (c[1] & 0x3F);
     case 3: return (uint32_t)(c[0] & 0x0F) << 12 | (uint32_t)(c[1] & 0x3F) << 6 | (c[2] & 0x3F);
     default:
-        return (uint32_t)(c[0] & 0x07) << 18 | (uint32_t)(c[1] & 0x3F) << 12 | (uint32_t)(c[2] & 0x3F) << 6 | (c[3] & 0x3F);
+        return (uint32_t)(c[0] & 0x07) << 18 | (uint32_t)(c[1] & 0x3F) << 12 | (uint32_t)(c[2] & 0x3F) << 6 |
+               (c[3] & 0x3F);
     }
 }
 
@@ -188,11 +189,13 @@ static int longest_prefix(const char **text, size_t *length, const char *const *
 }
 
 static int32_t hangul_named(const char *name, size_t length) {
-    static const char *const leads[] = {"G", "GG", "N", "D", "DD", "R", "M", "B", "BB", "S", "SS", "", "J", "JJ", "C", "K", "T", "P", "H"};
-    static const char *const vowels[] = {"A",  "AE", "YA",  "YAE", "EO", "E",  "YEO", "YE", "O", "WA", "WAE",
-                                         "OE", "YO", "U",   "WEO", "WE", "WI", "YU",  "EU", "YI", "I"};
-    static const char *const tails[] = {"",   "G",  "GG", "GS", "N", "NJ", "NH", "D", "L", "LG", "LM", "LB", "LS", "LT",
-                                        "LP", "LH", "M",  "B",  "BS", "S", "SS", "NG", "J", "C",  "K",  "T",  "P",  "H"};
+    static const char *const leads[] = {"G",  "GG", "N", "D",  "DD", "R", "M", "B", "BB", "S",
+                                        "SS", "",   "J", "JJ", "C",  "K", "T", "P", "H"};
+    static const char *const vowels[] = {"A",  "AE", "YA", "YAE", "EO", "E",  "YEO", "YE", "O",  "WA", "WAE",
+                                         "OE", "YO", "U",  "WEO", "WE", "WI", "YU",  "EU", "YI", "I"};
+    static const char *const tails[] = {"",   "G",  "GG", "GS", "N",  "NJ", "NH", "D", "L",  "LG",
+                                        "LM", "LB", "LS", "LT", "LP", "LH", "M",  "B", "BS", "S",
+                                        "SS", "NG", "J",  "C",  "K",  "T",  "P",  "H"};
     int lead = longest_prefix(&name, &length, leads, L_COUNT);
     int vowel = longest_prefix(&name, &length, vowels, V_COUNT);
     int tail = longest_prefix(&name, &length, tails, T_COUNT);
@@ -202,10 +205,9 @@ static int32_t hangul_named(const char *name, size_t length) {
 
 static int32_t ideograph_named(const char *digits, size_t length) {
     // The ranges whose names are CJK UNIFIED IDEOGRAPH-code.
-    static const struct py_code_range ranges[] = {{0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0x20000, 0x2A6DF},
-                                                  {0x2A700, 0x2B739}, {0x2B740, 0x2B81D}, {0x2B820, 0x2CEA1},
-                                                  {0x2CEB0, 0x2EBE0}, {0x2EBF0, 0x2EE5D}, {0x30000, 0x3134A},
-                                                  {0x31350, 0x323AF}};
+    static const struct py_code_range ranges[] = {
+        {0x3400, 0x4DBF},   {0x4E00, 0x9FFF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B739}, {0x2B740, 0x2B81D},
+        {0x2B820, 0x2CEA1}, {0x2CEB0, 0x2EBE0}, {0x2EBF0, 0x2EE5D}, {0x30000, 0x3134A}, {0x31350, 0x323AF}};
     if (length != 4 && length != 5) return -1;
     uint32_t code = 0;
     for (size_t i = 0; i < length; i++) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// unicode.h: the little of Unicode that Python source needs: which characters form names, which can be printed, the NFKC
-// form of a name, characters by name. Tables come from unicode_tables.py. Pure functions; only memory can fail.
+// unicode.h: the little of Unicode that Python source needs: which characters form names, which can be printed, the
+// NFKC form of a name, characters by name. Tables come from unicode_tables.py. Pure functions; only memory can fail.
 #ifndef NKILN_PYTHON_UNICODE_H
 #define NKILN_PYTHON_UNICODE_H
 

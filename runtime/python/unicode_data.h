@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// unicode_data.h: the tables of unicode_data.c, sorted by their first member except for the fingerprints. Constants only.
+// unicode_data.h: the tables of unicode_data.c, sorted by their first member except for the fingerprints. Constants
+// only.
 #ifndef NKILN_PYTHON_UNICODE_DATA_H
 #define NKILN_PYTHON_UNICODE_DATA_H
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
-// python_fuzz.c: libFuzzer target for the Python front end's C parser and checks. Build and run (from the root):
-//   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -D_GNU_SOURCE -Iruntime
-//     tests/fuzz/python_fuzz.c $(ls runtime/python/*.c | grep -v _lua.c) -lm -o build/python_fuzz
-//   build/python_fuzz -max_total_time=60 -dict=tests/fuzz/python.dict CORPUS_DIR
-// The first byte chooses the memory limit: most inputs get plenty, some get so little that allocations fail along the way.
+// sources: runtime/python/arena.c runtime/python/ast.c runtime/python/checks.c runtime/python/failure.c
+// sources: runtime/python/flow.c runtime/python/lexer.c runtime/python/lexer_literal.c runtime/python/names.c
+// sources: runtime/python/number.c runtime/python/parser.c runtime/python/parser_args.c runtime/python/parser_atom.c
+// sources: runtime/python/parser_compound.c runtime/python/parser_expr.c runtime/python/parser_pattern.c
+// sources: runtime/python/parser_stmt.c runtime/python/patterns.c runtime/python/scopes.c runtime/python/source.c
+// sources: runtime/python/strings.c runtime/python/unicode.c runtime/python/unicode_data.c
+//
+// python_fuzz.c: libFuzzer target for the Python parser and its checks. A tree has all its parts and positions within the
+// source; an error has a place and a message. The first byte chooses the memory limit: most inputs get plenty, some get
+// so little that an allocation fails along the way.
 #include <stdlib.h>
 #include <string.h>
 
