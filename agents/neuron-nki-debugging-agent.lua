@@ -43,7 +43,8 @@ local function report(state, outcome)
     say("  result: %s", item.result)
   end
   for _, case in ipairs(state.proved or {}) do
-    say("%s  %s: algorithm max rel error %.2g, rounding %.2g of its bound, %d input sets", case.ok and "proved" or case.verdict, case.case, case.algorithm.max_rel,
+    say("%s  %s: algorithm max rel error %.2g, rounding %.2g of its bound, %d input sets", case.ok and "proved" or case.verdict, case.case,
+      case.algorithm.max_rel,
       case.rounding.ratio, #case.runs)
   end
   if #state.iterations > 0 then say("the original is kept: nkiln restore %s", state.run) end
@@ -78,6 +79,9 @@ return agent {
         state.shown, state.file, state.text = args.out or args.kernel, ctx.fs.absolute(args.out or args.kernel), kept.bytes
         state.iterations, state.seen, state.run = {}, { [kept.sha256] = true }, ctx.run_id
         state.hash = kept.sha256
+        local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
+        if not disk then error(unreadable, 0) end
+        state.disk = disk.sha256
         return "examine"
       end,
     },
@@ -95,7 +99,8 @@ return agent {
         end
         state.step = step
         if step.status == "stuck" then
-          state.iterations[#state.iterations + 1] = { diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or "") }
+          state.iterations[#state.iterations + 1] = { diagnostic = step.diagnostic, pattern = step.pattern, message = step.message,
+            result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or "") }
           return "blocked", describe(step)
         end
         return "repair"
@@ -107,8 +112,15 @@ return agent {
       run = function(ctx, state)
         local step <const> = state.step
         local diff <const> = changes(state.text, step.text)
+        -- What lies on disk must still be what this run last saw there; a user's save is never written over.
+        local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
+        if not disk then error(unreadable, 0) end
+        if disk.sha256 ~= state.disk and disk.sha256 ~= step.hash then
+          return "blocked", "the file was changed by somebody else meanwhile; it is left as they saved it"
+        end
         local written <const>, err <const> = ctx.snapshots:write(state.file, step.text)
         if not written then error(err, 0) end
+        state.disk = step.hash
         if written.changed_outside then
           return "blocked", "the file was changed by somebody else meanwhile; their text is kept"
         end

@@ -46,10 +46,12 @@ return skill {
       lines[1] = style.green("clean") .. (result.verification and "  it checks and is proved" or "  it checks; no reference was given")
       if result.verification then lines[2] = result.verification.text end
     elseif d then
-      lines[1] = ("%s  line %s: %s [%s]"):format(result.status == "fixed" and style.yellow("fixable") or style.red("stuck"), tostring(d.line), d.message, d.code)
+      lines[1] = ("%s  line %s: %s [%s]"):format(result.status == "fixed" and style.yellow("fixable") or style.red("stuck"),
+        tostring(d.line), d.message, d.code)
       if result.fix then lines[2] = "fix: " .. result.fix.title end
     else
-      lines[1] = ("%s  %s"):format(result.status == "fixed" and style.yellow("fixable") or style.red("stuck"), result.pattern or result.message or "the numbers are wrong")
+      lines[1] = ("%s  %s"):format(result.status == "fixed" and style.yellow("fixable") or style.red("stuck"), result.pattern
+        or result.message or "the numbers are wrong")
       if result.fix then lines[2] = "fix: " .. result.fix.title end
       if not result.fix and result.verification then lines[2] = result.verification.text end
     end
