@@ -176,16 +176,19 @@ end
 
 local function dispatch(host, words)
   local name, rest <const>, before <const> = split(words)
-  local asks <const> = {}
+  local asks <const>, flags <const> = {}, {}
   for _, word in ipairs(before) do
     if word == "--help" or word == "-h" then
       asks.help = true
     elseif word == "--version" or word == "-V" then
       asks.version = true
     else
-      rest[#rest + 1] = word
+      flags[#flags + 1] = word
     end
   end
+  -- In front: what follows a script's name belongs to the script.
+  table.move(rest, 1, #rest, #flags + 1)
+  table.move(flags, 1, #flags, 1, rest)
   if asks.version and not name then return run_command(host, "version", rest) end
   if asks.help then
     if name then table.insert(rest, 1, name) end

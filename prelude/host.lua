@@ -128,7 +128,10 @@ function host.new()
     if type(e) == "table" and e.plain then
       return fault.new("failed", "an error inside nkiln: " .. (e.plain:match("^[^\n]*")), { traceback = e.traceback, hint = "NKILN_DEBUG=1 shows where" })
     end
-    return fault.of(e)
+    local err <const> = fault.of(e)
+    -- Only agents are resumed, and an agent's spent budget is a result, not an error.
+    if err.code == "budget" and err.hint then err.hint = err.hint:gsub(" and go on with nkiln resume", "") end
+    return err
   end
   function self.finish(status)
     clear_status()

@@ -36,6 +36,8 @@ static int take_stdout(void) {
 
 static void on_signal(void *data) { vm_interrupt(data); }
 
+static void on_tick(void *data) { vm_tick(data); }
+
 struct start {
     int argc;
     char **argv;
@@ -75,12 +77,14 @@ int main(int argc, char **argv) {
         fprintf(stderr, "nkiln: not enough memory or descriptors to start\n");
         return 1;
     }
+    signals_watchdog(on_tick, vm);
     lua_State *L = vm->L;
     struct start start = {.argc = argc, .argv = argv, .out = take_stdout()};
     lua_pushcfunction(L, vm_traceback);
     lua_pushcfunction(L, run);
     lua_pushlightuserdata(L, &start);
     int status = lua_pcall(L, 1, 1, 1);
+    signals_watchdog(NULL, NULL);
     int code = 0;
     if (signals_count() > 0) {
         code = 130;

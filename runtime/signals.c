@@ -17,6 +17,8 @@ static struct {
     int fd;
     void (*notify)(void *);
     void *data;
+    void (*tick)(void *);
+    void *tick_data;
 } state = {.fd = -1};
 
 void signals_kill_groups(void) {
@@ -68,6 +70,25 @@ bool signals_install(void (*notify)(void *data), void *data) {
     struct sigaction old;
     if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) handle(SIGHUP, on_signal); // nohup stays nohup
     return true;
+}
+
+static void on_cpu(int signal) {
+    (void)signal;
+    int saved = errno;
+    if (state.tick) state.tick(state.tick_data);
+    errno = saved;
+}
+
+void signals_watchdog(void (*tick)(void *data), void *data) {
+    enum { EVERY = 50000 }; // microseconds
+    struct itimerval timer = {.it_value = {.tv_usec = tick ? EVERY : 0}, .it_interval = {.tv_usec = tick ? EVERY : 0}};
+    if (tick) {
+        state.tick_data = data;
+        state.tick = tick;
+        handle(SIGVTALRM, on_cpu);
+    }
+    setitimer(ITIMER_VIRTUAL, &timer, NULL);
+    if (!tick) state.tick = NULL;
 }
 
 int signals_fd(void) { return state.fd; }

@@ -16,6 +16,10 @@ int signals_fd(void);    // readable after a signal; -1 before signals_install
 int signals_count(void); // signals so far
 void signals_drain(void);
 
+// Call `tick` (async-signal-safe) every 50 ms of CPU time that this process spends: a computation that never waits is
+// reminded of its deadlines. NULL stops it.
+void signals_watchdog(void (*tick)(void *data), void *data);
+
 // Process groups that end with this process. The list is bounded; a group that does not fit still dies by PDEATHSIG.
 void signals_group_add(pid_t group);
 void signals_group_remove(pid_t group);

@@ -207,6 +207,21 @@ void task_interrupt(lua_State *L) {
     if (signals_count() > 0) luaL_error(L, "interrupted");
 }
 
+void task_tick(lua_State *L) {
+    struct task *t = tasks_of(L)->current;
+    double now = loop_now();
+    // The scopes that this task opened, then the one that it belongs to, those around it, and so on up to the root.
+    for (struct scope *s = t ? t->inner : NULL; t; t = s ? s->owner : NULL) {
+        for (struct scope *around = s; around; around = around->outer)
+            if (around->timer.loop && around->timer.when <= now) {
+                loop_timer_stop(&around->timer);
+                scope_give_up(around, SCOPE_TIMEOUT);
+            }
+        s = t->scope;
+    }
+    task_check(L);
+}
+
 void task_cancel_root(lua_State *L) {
     struct tasks *ts = tasks_of(L);
     if (ts->root) task_cancel(ts->root);

@@ -49,6 +49,10 @@ void task_at_end(lua_State *L, void (*fn)(void *data), void *data);
 bool task_is_end(lua_State *L, int index); // is this error value the end of a task?
 void task_cancel_root(lua_State *L); // the whole run ends, as after a signal
 
+// Called by the hook that the watchdog armed: deadlines of the running task that have passed take effect in the middle of
+// a computation that never waits.
+void task_tick(lua_State *L);
+
 // Push nil, {code=, message=} and return 2.
 int task_fail(lua_State *L, const char *code, const char *format, ...);
 

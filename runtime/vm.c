@@ -104,6 +104,16 @@ static void on_count(lua_State *L, lua_Debug *ar) {
         task_interrupt(L);
         return;
     }
+    if (!vm->killed && (vm->ticked || !(vm->limits.steps || vm->limits.cpu > 0))) {
+        // A tick, or a hook that one left behind in another coroutine.
+        if (vm->ticked) {
+            lua_sethook(L, on_count, LUA_MASKCOUNT, ASK_AGAIN); // what raises here is asked again, as above
+            task_tick(L);
+        }
+        vm->ticked = 0;
+        vm_restore_hook(L);
+        return;
+    }
     if (!vm->killed) {
         vm->steps += HOOK_EVERY;
         if (vm->limits.steps && vm->steps > vm->limits.steps) vm->killed = VM_KILL_STEPS;
@@ -137,6 +147,13 @@ void vm_kill(struct vm *vm, enum vm_kill why) {
 void vm_interrupt(struct vm *vm) {
     vm->interrupted = 1;
     vm->run->interrupt = 1;
+    lua_sethook(vm->running, on_count, LUA_MASKCOUNT, 1);
+}
+
+void vm_tick(struct vm *vm) {
+    // A state with limits has its own hook, and one that is being stopped keeps it.
+    if (vm->killed || vm->interrupted || lua_gethook(vm->running)) return;
+    vm->ticked = 1;
     lua_sethook(vm->running, on_count, LUA_MASKCOUNT, 1);
 }
 

@@ -36,6 +36,7 @@ struct vm {
     uint64_t steps;
     volatile sig_atomic_t killed;      // enum vm_kill
     volatile sig_atomic_t interrupted; // a signal asks the host to end
+    volatile sig_atomic_t ticked;      // time to look at deadlines
     lua_State *volatile running;       // the coroutine that executes now
 };
 
@@ -50,6 +51,8 @@ void vm_set_limits(struct vm *vm, const struct vm_limits *limits);
 void vm_kill(struct vm *vm, enum vm_kill why);
 void vm_interrupt(struct vm *vm); // the same, for a signal that asks the host to end in order
 void vm_interrupt_clear(struct vm *vm);
+// Async-signal-safe: at the next instruction the running task looks whether a deadline has passed (task_tick).
+void vm_tick(struct vm *vm);
 void vm_restore_hook(lua_State *L); // after another hook: the one that the limits of this state need, if any
 const char *vm_kill_code(enum vm_kill why); // "cpu", "steps", "cancelled"
 

@@ -160,6 +160,22 @@ t.test("Ctrl-C ends a script at once with 130", function()
   end
 end)
 
+t.test("a budget of seconds holds for a script that never waits, catches everything, or hides in coroutines", function()
+  local w <const> = nkiln.folder()
+  for _, body in ipairs {
+    "while true do end", "while true do pcall(function() while true do end end) end",
+    "local c = coroutine.wrap(function() while true do coroutine.yield() end end)\nwhile true do c() end", "ctx.sleep(100)",
+    "local t <close> = setmetatable({}, { __close = function() while true do end end })",
+  } do
+    w:write("s.lua", body)
+    local status <const>, _, err <const> = w:run "--budget seconds=0.3 run s.lua"
+    t.eq(status, 4, body .. "\n" .. err)
+    t.match(err, "nkiln: budget of 0%.3 seconds of s%.lua is spent: raise it with %-%-budget seconds=N\n$")
+  end
+  w:write("s.lua", "local n = 0\nfor i = 1, 3e7 do n = n + i end\nreturn { n = n > 0 }")
+  t.eq((w:run "--budget seconds=100 run s.lua"), 0, "time that is there may be used")
+end)
+
 t.test("a reader that goes away is no error message", function()
   local w <const> = nkiln.folder()
   w:write("much.lua", "for i = 1, 200000 do ctx.print(i, 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx') end")
