@@ -74,7 +74,7 @@ end, { x = 0 })
 local special_floats <const> = { inf = math.huge, infinity = math.huge, nan = 0.0 / 0.0 }
 
 make("float", "x= /", function(x)
-  if type(x) == "number" then return x + 0.0 end
+  if type(x) == "number" then return x * 1.0 end
   if type(x) == "boolean" then return x and 1.0 or 0.0 end
   if type(x) == "string" then
     local body = x:gsub("^%s+", ""):gsub("%s+$", ""):gsub("(%d)_(%d)", "%1%2")
@@ -86,14 +86,14 @@ make("float", "x= /", function(x)
     end
     local value <const> = tonumber((body:gsub("^%+", "")))
     if not value then R.raise("ValueError", "could not convert string to float: %s", R.repr(x)) end
-    return value + 0.0
+    return value == 0 and sign == "-" and -0.0 or value * 1.0
   end
   local mt <const> = getmetatable(x)
   if type(mt) == "table" then
-    if mt.__pyfloat then return mt.__pyfloat(x) + 0.0 end
+    if mt.__pyfloat then return mt.__pyfloat(x) * 1.0 end
     local method <const> = mt.__class and R.class_lookup(mt.__class, "__float__")
     if method then return R.call(method, x) end
-    if mt.__pyindex then return mt.__pyindex(x) + 0.0 end
+    if mt.__pyindex then return mt.__pyindex(x) * 1.0 end
   end
   R.raise("TypeError", "float() argument must be a string or a real number, not '%s'", R.type_name(x))
 end, { x = 0.0 })
@@ -198,13 +198,19 @@ builtin("round", "number ndigits=", function(x, digits)
   end
   local n <const> = integer(digits)
   if x ~= x or x == math.huge or x == -math.huge then return x end
-  if n >= 0 then return tonumber(ops.number_text("f", math.min(n, 400), false, x)) + 0.0 end
+  if n >= 0 then
+    local text <const> = ops.number_text("f", math.min(n, 400), false, x)
+    return text:find "^-0%.?0*$" and -0.0 or tonumber(text) * 1.0
+  end
   local unit <const> = 10.0 ^ -n
   return round_half_even(x / unit) * unit
 end)
 
 builtin("divmod", "a b /", function(a, b)
   local site <const> = ops.site()
+  if type(a) == "string" or kind(a) == "list" or kind(a) == "tuple" then
+    R.raise("TypeError", "unsupported operand type(s) for divmod(): '%s' and '%s'", R.type_name(a), R.type_name(b))
+  end
   return tuple { ops.FloorDiv(site, a, b), ops.Mod(site, a, b) }
 end)
 
@@ -243,17 +249,21 @@ local function extreme(name, better)
     else
       items = { ... }
     end
+    local function key_of(item)
+      if key == None then return item end
+      return R.call(key, item)
+    end
     local best = items[1]
-    local best_key = key == None and best or R.call(key, best)
+    local best_key = key_of(best)
     for i = 2, #items do
-      local item_key <const> = key == None and items[i] or R.call(key, items[i])
+      local item_key <const> = key_of(items[i])
       if better(item_key, best_key) then best, best_key = items[i], item_key end
     end
     return best
   end, { default = R.NotImplemented })
 end
 extreme("min", function(a, b) return ops.less(a, b) end)
-extreme("max", function(a, b) return ops.less(b, a) end)
+extreme("max", function(a, b) return ops.TGt(ops.site(), a, b) end)
 
 -- iteration -------------------------------------------------------------------------------------------------------------------
 

@@ -286,7 +286,7 @@ end
 
 -- calls ---------------------------------------------------------------------------------------------------------------------
 
-local no_arguments <const> = {}
+local no_arguments <const> = setmetatable({}, { __mode = "k" })
 
 function R.class_callee(class)
   local make <const> = class[MAKE]

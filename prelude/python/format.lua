@@ -222,7 +222,7 @@ local format_float
 
 local function format_int(value, spec)
   local k <const> = spec.kind
-  if k ~= "" and ("eEfFgG%"):find(k, 1, true) then return format_float(value + 0.0, spec) end
+  if k ~= "" and ("eEfFgG%"):find(k, 1, true) then return format_float(value * 1.0, spec) end
   if spec.precision then R.raise("ValueError", "Precision not allowed in integer format specifier") end
   if k == "c" then return pad(utf8.char(value), spec, "<") end
   local digits, prefix, every = nil, "", 3
@@ -462,7 +462,8 @@ function R.percent_format(text, args)
           if type(mt) == "table" and type(value) ~= "string" and mt.__pyfloat then
             value = mt.__pyfloat(value)
           else
-            local wanted <const> = ("dixXo"):find(k, 1, true) and (k == "d" or k == "i") and "a real number is required" or "a number is required"
+            if ("eEfFgG"):find(k, 1, true) then R.raise("TypeError", "must be real number, not %s", R.type_name(value)) end
+            local wanted <const> = ("xXoc"):find(k, 1, true) and "an integer is required" or "a real number is required"
             R.raise("TypeError", "%%%s format: %s, not %s", k, wanted, R.type_name(value))
           end
         end
@@ -489,7 +490,7 @@ function R.percent_format(text, args)
           out[#out + 1] = pad(utf8.char(value), spec, ">")
         elseif ("eEfFgG"):find(k, 1, true) then
           spec.kind = k
-          out[#out + 1] = format_float(value + 0.0, spec)
+          out[#out + 1] = format_float(math.type(value) == "integer" and value * 1.0 or value, spec)
         else
           R.raise("ValueError", "unsupported format character '%s' (0x%x) at index %d", k, k:byte(), i - 1)
         end

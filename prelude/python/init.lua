@@ -27,10 +27,11 @@ local python <const> = {
   range = ops.range, builtins = R.builtins,
 }
 
-python.sites = {}
-local modules <const> = {} -- records of loaded modules by first site
-
+-- Records of loaded modules in the order of their sites. A module that nobody holds any longer is forgotten.
+local modules <const> = setmetatable({}, { __mode = "v" })
+local module_count = 0
 local next_site = 1
+local last_record = setmetatable({}, { __mode = "v" })
 
 function python.set_print(fn) R.print_to = fn end
 python.limit = ops.limit
@@ -55,19 +56,22 @@ local chunk_names <const> = setmetatable({}, { __mode = "k" })
 -- places ----------------------------------------------------------------------------------------------------------------------
 
 local function record_of(site)
-  local low, high = 1, #modules
-  while low <= high do
-    local middle <const> = (low + high) // 2
-    local record <const> = modules[middle]
-    if site < record.first_site then
-      high = middle - 1
-    elseif site > record.last_site then
-      low = middle + 1
-    else
+  local record = last_record[1]
+  if record and site >= record.first_site and site <= record.last_site then return record end
+  for i = module_count, 1, -1 do
+    record = modules[i]
+    if record and site >= record.first_site and site <= record.last_site then
+      last_record[1] = record
       return record
     end
   end
+  return nil
 end
+
+python.sites = setmetatable({}, { __index = function(_, site)
+  local record <const> = math.type(site) == "integer" and record_of(site)
+  return record and record.sites[site] or nil
+end })
 
 local function span(node, file)
   return { file = file, line = node.lineno, column = (node.col_offset or 0) + 1, end_line = node.end_lineno,
@@ -135,8 +139,9 @@ local function report(e)
   if not place and top then
     place = { file = top.file, line = e.line or top.line }
     if e.name then
-      for _, record in ipairs(modules) do
-        if record.filename == top.file then
+      for i = 1, module_count do
+        local record <const> = modules[i]
+        if record and record.filename == top.file then
           local node <const> = find_name(record.tree, e.name, place.line)
           if node then place = span(node, record.filename) end
         end
@@ -210,7 +215,6 @@ function python.prepare(options)
     return nil, failure("internal-error", "internal error in lowering: " .. what, filename, { line = line, column = 1 })
   end
   next_site = runnable.last_site + 1
-  table.move(runnable.sites, runnable.first_site, runnable.last_site, runnable.first_site, python.sites)
   local home <const> = {
     name = options.name or (filename:match "([^/]+)%.py$") or "module",
     filename = filename,
@@ -223,10 +227,12 @@ function python.prepare(options)
     refusals = runnable.refusals,
     first_site = runnable.first_site,
     last_site = runnable.last_site,
+    sites = runnable.sites,
     lua_source = runnable.source,
     runnable = runnable,
   }
-  modules[#modules + 1] = home
+  module_count = module_count + 1
+  modules[module_count] = home
   local module <const> = R.python_module(home)
   home.module = module
   for _, proto in ipairs(runnable.prototypes) do proto.home = home end

@@ -59,7 +59,7 @@ local function spread_call(self, node, callee)
   local list <const> = self:hoist(codes[2])
   local f = codes[1]
   if not self:stable(f) then f = self:hoist(f) end
-  local dict <const> = self:hoist(self:call("DICT", "{}"))
+  local dict <const> = self:hoist(self:call("DICT", "{}", 0))
   for _, k in ipairs(node.keywords) do
     local code <const> = self:expr(k.value)
     if k.arg then
@@ -274,11 +274,11 @@ function kinds.SetComp(self, node)
     local code <const> = self:expr(node.elt)
     self:before(("%s = %s + 1; %s[%s] = %s;"):format(count, count, result, count, code))
   end)
-  return self:call("SET", result), 1
+  return self:call("SET", result, self:site(node)), 1
 end
 
 function kinds.DictComp(self, node)
-  local result <const> = self:hoist(self:call("DICT", "{}"))
+  local result <const> = self:hoist(self:call("DICT", "{}", 0))
   self:comprehension(node, function()
     local codes <const> = self:operands { node.key, node.value }
     self:before(self:call("SETITEM", self:site(node), result, codes[1], codes[2]) .. ";")

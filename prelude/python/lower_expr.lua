@@ -250,7 +250,7 @@ function E:compare(node, truth)
       self:before(result .. " = " .. code .. ";")
     end
     if i < #node.ops then
-      self:before(("if %s then"):format(truth and result or self:call("TRUE", result)))
+      self:before(("if %s then"):format(truth and result or self:call("TRUE", result, self:site(node))))
       closers = closers + 1
     end
     left = right
@@ -265,11 +265,11 @@ function kinds.BoolOp(self, node)
   local is_and <const> = node.op == "And"
   local result <const> = self:hoist((self:expr(node.values[1])))
   -- `go` says whether the next value is wanted; the values stand one after another, however many there are.
-  local go <const> = #node.values > 2 and self:hoist((is_and and "" or "not ") .. self:call("TRUE", result)) or nil
+  local go <const> = #node.values > 2 and self:hoist((is_and and "" or "not ") .. self:call("TRUE", result, self:site(node.values[1]))) or nil
   for i = 2, #node.values do
     local text <const>, code <const> = self:apart(self.expr, self, node.values[i])
-    local test <const> = go or (is_and and "" or "not ") .. self:call("TRUE", result)
-    local again <const> = i < #node.values and ("%s = %s%s;"):format(go, is_and and "" or "not ", self:call("TRUE", result)) or ""
+    local test <const> = go or (is_and and "" or "not ") .. self:call("TRUE", result, self:site(node.values[1]))
+    local again <const> = i < #node.values and ("%s = %s%s;"):format(go, is_and and "" or "not ", self:call("TRUE", result, self:site(node.values[i]))) or ""
     self:before(("if %s then %s %s = %s; %s end"):format(test, text, result, code, again))
   end
   return result
@@ -319,7 +319,7 @@ function E:cond(node)
     return result, 0
   end
   local code <const>, depth <const> = self:expr(node)
-  return self:call("TRUE", code), depth + 1
+  return self:call("TRUE", code, self:site(node)), depth + 1
 end
 
 function kinds.NamedExpr(self, node)
@@ -359,7 +359,7 @@ function E:elements(elts)
   for _, e in ipairs(elts) do
     if e.type == "Starred" then
       local code <const> = self:expr(e.value)
-      self:before(("%s; %s = #%s;"):format(self:call("EXTEND", self:site(e.value), result, code), count, result))
+      self:before(("%s; %s = #%s;"):format(self:call("EXTEND", self:site(e.value), result, code, "true"), count, result))
     else
       local code <const> = self:expr(e)
       self:before(("%s = %s + 1; %s[%s] = %s;"):format(count, count, result, count, code))
@@ -380,14 +380,14 @@ end
 
 function kinds.Set(self, node)
   local code <const>, depth <const> = self:elements(node.elts)
-  return self:call("SET", code), (depth or 0) + 1
+  return self:call("SET", code, self:site(node)), (depth or 0) + 1
 end
 
 function kinds.Dict(self, node)
   local flat <const> = {}
   for i, value in ipairs(node.values) do
     if not node.keys[i] then
-      local result <const> = self:hoist(self:call("DICT", "{}"))
+      local result <const> = self:hoist(self:call("DICT", "{}", 0))
       for j, v in ipairs(node.values) do
         if node.keys[j] then
           local codes <const> = self:operands { node.keys[j], v }
@@ -403,7 +403,7 @@ function kinds.Dict(self, node)
     flat[#flat + 1] = value
   end
   local codes <const>, depth <const> = self:operands(flat)
-  return self:call("DICT", "{" .. table.concat(codes, ", ") .. "}"), depth + 2
+  return self:call("DICT", "{" .. table.concat(codes, ", ") .. "}", self:site(node)), depth + 2
 end
 
 -- f-strings -------------------------------------------------------------------------------------------------------------

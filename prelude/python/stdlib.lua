@@ -20,11 +20,11 @@ R.stdlib_module = module
 -- math ------------------------------------------------------------------------------------------------------------------------
 
 local function number(x)
-  if type(x) == "number" then return x + 0.0 end
+  if type(x) == "number" then return x * 1.0 end
   if type(x) == "boolean" then return x and 1.0 or 0.0 end
   local mt <const> = type(x) ~= "string" and getmetatable(x)
   if type(mt) == "table" and mt.__pyfloat then return mt.__pyfloat(x) end
-  if type(mt) == "table" and mt.__pyindex then return mt.__pyindex(x) + 0.0 end
+  if type(mt) == "table" and mt.__pyindex then return mt.__pyindex(x) * 1.0 end
   R.raise("TypeError", "must be real number, not %s", R.type_name(x))
 end
 
@@ -112,7 +112,7 @@ function S.math()
     end },
     modf = { "x /", function(x)
       local a <const>, b <const> = math.modf(number(x))
-      return tuple { b, a + 0.0 }
+      return tuple { b, a * 1.0 }
     end },
     frexp = { "x /", function(x)
       local m <const>, e <const> = ops.c_frexp(number(x))

@@ -9,7 +9,7 @@ local integer <const> = require "python.containers" and R.integer
 
 local function text(value, what)
   if type(value) == "string" then return value end
-  R.raise("TypeError", what or "a str is needed, not '%s'", R.type_name(value))
+  R.raise("TypeError", what or "must be str, not %s", R.type_name(value))
 end
 
 local function ascii(s) return not s:find "[\128-\255]" end
@@ -50,7 +50,7 @@ local spaces <const> = " \t\n\r\v\f\28\29\30\31"
 
 local function strip(s, chars, left, right)
   local set <const> = {}
-  for _, c in ipairs(ops.str_points(chars == None and spaces or text(chars))) do set[c] = true end
+  for _, c in ipairs(ops.str_points(chars == None and spaces or text(chars, "strip arg must be None or str"))) do set[c] = true end
   local points <const> = ops.str_points(s)
   local from, to = 1, #points
   while left and from <= to and set[points[from]] do from = from + 1 end
@@ -96,7 +96,7 @@ end
 local function split(s, sep, maxsplit)
   local limit <const> = integer(maxsplit)
   if sep == None then return list(split_space(s, limit)) end
-  text(sep)
+  text(sep, "must be str or None, not %s")
   if sep == "" then R.raise("ValueError", "empty separator") end
   local out <const> = {}
   local at = 1
@@ -124,8 +124,8 @@ end
 
 local function replace(s, old, new, count)
   local limit <const> = integer(count)
-  text(old)
-  text(new)
+  text(old, "replace() argument 1 must be str, not %s")
+  text(new, "replace() argument 2 must be str, not %s")
   local out <const> = {}
   if old == "" then
     local points <const> = ops.str_points(s)
@@ -197,7 +197,7 @@ local function join(s, items)
   return table.concat(parts, s)
 end
 
-local function title(s) return (s:gsub("(%a)(%a*)", function(a, b) return a:upper() .. b:lower() end)) end
+local title
 
 local function splitlines(s, keep)
   local out <const> = {}
@@ -246,15 +246,72 @@ local function count(s, what, start, stop)
   end
 end
 
+-- Upper and lower case of the alphabets of Europe; other letters stay as they are.
+local function upper_point(c)
+  if c == 0xFF then return 0x178 end
+  if c == 0xB5 or c == 0x3C2 then return c == 0xB5 and 0x39C or 0x3A3 end
+  if (c >= 0xE0 and c <= 0xFE and c ~= 0xF7) or (c >= 0x3B1 and c <= 0x3C9) or (c >= 0x430 and c <= 0x44F) then return c - 32 end
+  if c >= 0x450 and c <= 0x45F then return c - 80 end
+  if (c >= 0x100 and c <= 0x137 and c ~= 0x131) or (c >= 0x14A and c <= 0x177) then return c - c % 2 end
+  if (c >= 0x139 and c <= 0x148) or (c >= 0x179 and c <= 0x17E) then return c - (c + 1) % 2 end
+  return c
+end
+
+local function lower_point(c)
+  if (c >= 0xC0 and c <= 0xDE and c ~= 0xD7) or (c >= 0x391 and c <= 0x3A9 and c ~= 0x3A2) or (c >= 0x410 and c <= 0x42F) then return c + 32 end
+  if c >= 0x400 and c <= 0x40F then return c + 80 end
+  if c == 0x178 then return 0xFF end
+  if (c >= 0x100 and c <= 0x137 and c ~= 0x130) or (c >= 0x14A and c <= 0x177) then return c + (c + 1) % 2 end
+  if (c >= 0x139 and c <= 0x148) or (c >= 0x179 and c <= 0x17E) then return c + c % 2 end
+  return c
+end
+
+local function cased(ascii_case, point)
+  return function(s)
+    if not s:find "[\128-\255]" then return ascii_case(s) end
+    return (ascii_case(s):gsub("[\194-\244][\128-\191]+", function(c)
+      if c == "ß" and point == upper_point then return "SS" end
+      return utf8.char(point(utf8.codepoint(c)))
+    end))
+  end
+end
+local to_upper <const>, to_lower <const> = cased(string.upper, upper_point), cased(string.lower, lower_point)
+
+-- Change each run of letters: its first one by `first`, the rest by `rest`.
+local letter <const> = "[%a\194-\244][\128-\191]*"
+local function words(s, first, rest)
+  local inside = false
+  return (s:gsub("[\1-\127\194-\244][\128-\191]*", function(c)
+    local is_letter <const> = c:find("^" .. letter) ~= nil
+    local out <const> = is_letter and (inside and rest(c) or first(c)) or c
+    inside = is_letter
+    return out
+  end))
+end
+
+function title(s) return words(s, to_upper, to_lower) end
+
+local function capitalize(s)
+  local rest <const> = utf8.offset(s, 2) or #s + 1
+  return to_upper(s:sub(1, rest - 1)) .. to_lower(s:sub(rest))
+end
+
+local function swapcase(s)
+  return (s:gsub("[\1-\127\194-\244][\128-\191]*", function(c)
+    local up <const> = to_upper(c)
+    return up == c and to_lower(c) or up
+  end))
+end
+
 local ends <const> = { start = None, ["end"] = None }
 
 local str_methods <const> = R.methods("str", {
-  upper = { "", string.upper },
-  lower = { "", string.lower },
-  casefold = { "", string.lower },
+  upper = { "", to_upper },
+  lower = { "", to_lower },
+  casefold = { "", to_lower },
   title = { "", title },
-  capitalize = { "", function(s) return s:sub(1, 1):upper() .. s:sub(2):lower() end },
-  swapcase = { "", function(s) return (s:gsub("%a", function(c) return c:upper() == c and c:lower() or c:upper() end)) end },
+  capitalize = { "", capitalize },
+  swapcase = { "", swapcase },
   strip = { "chars=", function(s, chars) return strip(s, chars, true, true) end },
   lstrip = { "chars=", function(s, chars) return strip(s, chars, true, false) end },
   rstrip = { "chars=", function(s, chars) return strip(s, chars, false, true) end },
@@ -287,8 +344,8 @@ local str_methods <const> = R.methods("str", {
   isalpha = { "", all_match "[^%a\128-\255]" },
   isalnum = { "", all_match "[^%w\128-\255]" },
   isspace = { "", all_match "[^%s]" },
-  isupper = { "", function(s) return s:find "%u" ~= nil and not s:find "%l" end },
-  islower = { "", function(s) return s:find "%l" ~= nil and not s:find "%u" end },
+  isupper = { "", function(s) return to_lower(s) ~= s and to_upper(s) == s end },
+  islower = { "", function(s) return to_upper(s) ~= s and to_lower(s) == s end },
   isidentifier = { "", function(s) return s:find "^[%a_\128-\255][%w_\128-\255]*$" ~= nil end },
   istitle = { "", function(s) return s:find "%a" ~= nil and title(s) == s end },
   expandtabs = { "tabsize=", function(s, size)

@@ -25,7 +25,7 @@ function R.BYTES(text) return setmetatable({ text }, R.Bytes) end
 -- functions -------------------------------------------------------------------------------------------------------------------
 
 local info <const>, prototypes <const> = R.info, R.prototypes
-local proto_of <const> = {} -- signature -> description
+local proto_of <const> = setmetatable({}, { __mode = "k" }) -- signature -> description
 
 -- Signatures of a chunk's prototypes.
 function R.make_prototypes(list)

@@ -262,8 +262,10 @@ void pv_dict_new(lua_State *L, enum pv_kind kind, int size) {
     pv_set_kind(L, kind);
 }
 
-// DICT{k1, v1, k2, v2, ...} -> dict
+// DICT({k1, v1, k2, v2, ...}, site) -> dict
 static int op_dict(lua_State *L) {
+    if (lua_tointeger(L, 2) > 0) pv_site(L, 2);
+    lua_settop(L, 1);
     lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
     pv_dict_new(L, PV_DICT, (int)(n / 2));
     for (lua_Integer i = 1; i < n; i += 2) {
@@ -276,6 +278,7 @@ static int op_dict(lua_State *L) {
 }
 
 static int make_set(lua_State *L, enum pv_kind kind) {
+    if (lua_tointeger(L, 2) > 0) pv_site(L, 2);
     lua_Integer n = (lua_Integer)lua_rawlen(L, 1);
     lua_settop(L, 1);
     pv_dict_new(L, kind, (int)n);

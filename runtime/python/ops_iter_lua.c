@@ -223,9 +223,14 @@ static int op_unpack_star(lua_State *L) {
     return (int)(before + after + 1);
 }
 
-// EXTEND(site, table, iterable): append the items to a plain table, list or tuple
+// EXTEND(site, table, iterable, star): append the items to a plain table, list or tuple; star: they are a call's arguments
 static int op_extend(lua_State *L) {
     pv_site(L, 1);
+    enum pv_kind kind = pv_kind(L, 3);
+    if (lua_toboolean(L, 4) && (kind == PV_NONE || (kind == PV_SCALAR && lua_type(L, 3) != LUA_TSTRING))) {
+        pv_raise(L, "TypeError", "Value after * must be an iterable, not %s", pv_type_name(L, 3));
+    }
+    lua_settop(L, 3);
     lua_pushcfunction(L, op_collect);
     lua_pushvalue(L, 3);
     lua_call(L, 1, 1);

@@ -179,7 +179,9 @@ bool pv_truth(lua_State *L, int index) {
     return truth;
 }
 
+// TRUE(value, site) -> boolean
 static int op_true(lua_State *L) {
+    if (lua_type(L, 1) > LUA_TSTRING && lua_isinteger(L, 2)) pv_site(L, 2);
     lua_pushboolean(L, pv_truth(L, 1));
     return 1;
 }
@@ -303,8 +305,10 @@ static int op_trace(lua_State *L) {
     lua_newtable(L);
     lua_Debug frame;
     int count = 0;
-    int depth = 0;
-    while (lua_getstack(L, depth, &frame)) depth++;
+    int depth = 0; // a level is found by walking, so the deepest one is searched for in halves
+    for (int step = 1 << 24; step > 0; step >>= 1) {
+        if (lua_getstack(L, depth + step - 1, &frame)) depth += step;
+    }
     for (int level = (int)luaL_optinteger(L, 1, 1); lua_getstack(L, level, &frame); level++) {
         if (count == 64 && depth - level > 64) level = depth - 64;
         if (!lua_getstack(L, level, &frame)) break;

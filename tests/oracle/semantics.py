@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import resource
 import sys
 import warnings
 
@@ -19,6 +20,8 @@ def run(name, source):
     try:
         with contextlib.redirect_stdout(out):
             exec(compile(source, "program.py", "exec"), {"__name__": "program"})
+    except SyntaxError as error:
+        out.write(f"!syntax: {error.msg} @{error.lineno}\n")
     except Exception as error:
         frame = error.__traceback__
         line = None
@@ -31,6 +34,8 @@ def run(name, source):
 
 
 def main():
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
     if sys.argv[1] == "traps":
         from semantics_traps import traps
 

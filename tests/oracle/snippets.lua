@@ -194,7 +194,7 @@ local modern <const> = {
   "def f[T: int = str, **P = [int]](): pass\n",
   "f'{a}'\n", "f'a{b}c{d!r}e{f:>10}g{h!s:{w}.{p}}i'\n", "f'{x=}' f'{x = }' f'{x=!s}' f'{x=:5}'\n", "f'{a['b']}'\n", "f\"{f\"{f\"{1}\"}\"}\"\n",
   "f'{'\\n'.join(x)}'\n", "f'{\n  a # comment\n}'\n", "f'''{\nx\n=\n}'''\n",
-  "f'{{}}{{{x}}}'\n", "f'{x:%H:%M}'\n", "rf'\\{x}\\n' f'\\x41\\N{DIGIT ONE}{y}\\\\'\n",
+  "f'{{}}{{{x}}}'\n", "f'{x:%H:%M}'\n", "f'{x:{{}}}'\n", "rf'\\{x}\\n' f'\\x41\\N{DIGIT ONE}{y}\\\\'\n",
   "f'{lambda_}' f'{(lambda x: 1)}' f'{x:=5}' f'{(x:=5)}'\n", "f'{x!r:^{width}}' 'b' u'c' f''\n", "f'{a, b}' f'{*a, b}' f'{yield_}'\n",
   "f'{ {1: 2}[1] }' f'{[a for a in b]}'\n",
   "f'{x != y}' f'{x if y else z}' f'{not x}'\n", "f'{x:a{y:b{z}c}d}'\n", "x = f'''\n{a}\nb{c:\n}d\n'''\n", "'a' f'b{c}' 'd' f'{e}f' 'g'\n",
