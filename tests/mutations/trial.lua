@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: MIT
+-- Break a kernel, debug it in this process, and say what became of it: "repaired", "equivalent" (the mutant is proved as it
+-- is), or "stuck". Also the loop that counts them per class.
+--
+--   trial.debug(kernel, text, limit) -> outcome, steps, last result
+--   trial.rates{ seed=, per_class=, two=number of two-bug kernels } -> {{class=, kind=, repaired=, tried=, equivalent=, misses={texts}}}
+
+local t <const> = require "tests.lib"
+local debug_step <const> = require "work.debug"
+local kernels <const> = require "tests.mutations.kernels"
+local operators <const> = require "tests.mutations.operators"
+local fs <const> = require "rt.fs"
+
+local M <const> = {}
+
+function M.debug(kernel, text, limit)
+  local seen <const> = { [fs.sha256(text)] = true }
+  for step = 1, limit or 10 do
+    local result <const>, err <const> = debug_step.run({
+      path = ("tests/kernels/%s.py"):format(kernel.name), source = text, cases = kernel.cases, reference = ("tests/kernels/%s_ref.py"):format(kernel.name),
+      target = "trn2", nki_version = "0.6", roots = { "tests/kernels" }, seen = seen, distributions = 3,
+    })
+    if not result then return "stuck", step, err end
+    if result.status == "clean" then return step == 1 and "equivalent" or "repaired", step - 1, result end
+    if result.status == "stuck" then return "stuck", step, result end
+    text = result.text
+    seen[result.hash] = true
+  end
+  return "stuck", limit or 10, { message = "budget" }
+end
+
+local function count(row, kernel, text, why)
+  local outcome <const>, _, last <const> = M.debug(kernel, text)
+  if outcome == "equivalent" then
+    row.equivalent = row.equivalent + 1
+    return
+  end
+  row.tried = row.tried + 1
+  if outcome == "repaired" then
+    row.repaired = row.repaired + 1
+  else
+    local d <const> = last and (last.diagnostic or last)
+    row.misses[#row.misses + 1] = ("%s %s: %s"):format(kernel.name, why, d and (d.message or d.pattern or d.stage) or "?")
+  end
+end
+
+local function new_row(class, kind) return { class = class, kind = kind, repaired = 0, tried = 0, equivalent = 0, misses = {} } end
+
+-- The kernels an operator has a site in.
+local function breakable(operator, texts)
+  local out <const> = {}
+  for _, kernel in ipairs(kernels) do
+    if operators.sites(operator, texts[kernel.name]) > 0 then out[#out + 1] = kernel end
+  end
+  return out
+end
+
+function M.texts()
+  local texts <const> = {}
+  for _, kernel in ipairs(kernels) do texts[kernel.name] = t.read(("tests/kernels/%s.py"):format(kernel.name)) end
+  return texts
+end
+
+function M.rates(options)
+  local texts <const> = M.texts()
+  local rows <const> = {}
+  local random <const> = operators.random(options.seed)
+  for _, operator in ipairs(operators.list) do
+    local row <const> = new_row(operator.class, operator.kind)
+    rows[#rows + 1] = row
+    local among <const> = breakable(operator, texts)
+    for _ = 1, #among > 0 and options.per_class or 0 do
+      local kernel <const> = among[random(#among)]
+      local text <const>, line <const> = operators.apply(operator, texts[kernel.name], random)
+      if text then count(row, kernel, text, "line " .. line) end
+    end
+    if options.on_row then options.on_row(row) end
+  end
+  local both <const> = new_row("two bugs", "two")
+  for _ = 1, options.two or 0 do
+    local first <const>, second <const> = operators.list[random(#operators.list)], operators.list[random(#operators.list)]
+    local among <const> = breakable(first, texts)
+    local kernel <const> = among[1] and among[random(#among)]
+    local once <const> = kernel and operators.apply(first, texts[kernel.name], random)
+    local twice <const> = once and operators.apply(second, once, random)
+    if twice then count(both, kernel, twice, first.class .. " + " .. second.class) end
+  end
+  rows[#rows + 1] = both
+  if options.on_row then options.on_row(both) end
+  return rows
+end
+
+return M
