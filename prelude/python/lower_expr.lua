@@ -169,7 +169,7 @@ function kinds.Constant(self, node)
   if kind == "None" then return "None" end
   if kind == "bool" then return value and "true" or "false" end
   if kind == "int" then
-    if value == math.mininteger then return "math.mininteger" end
+    if value == math.mininteger then return "0x8000000000000000" end
     return ("%d"):format(value)
   end
   if kind == "float" then
@@ -210,7 +210,7 @@ function kinds.UnaryOp(self, node)
   local operand <const> = node.operand
   if operand.type == "Constant" and node.op == "USub" then
     if operand.kind_of == "int" then return ("%d"):format(-operand.value) end
-    if operand.kind_of == "bigint" and operand.value == "9223372036854775808" then return "math.mininteger" end
+    if operand.kind_of == "bigint" and operand.value == "9223372036854775808" then return "0x8000000000000000" end
     if operand.kind_of == "float" then return "-" .. kinds.Constant(self, operand) end
   end
   local code <const>, depth <const> = self:expr(operand)

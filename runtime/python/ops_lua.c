@@ -300,6 +300,12 @@ static int op_limit(lua_State *L) {
     return 1;
 }
 
+// interrupt(boolean): ask the program to stop at its next step, or take that back
+static int op_interrupt(lua_State *L) {
+    run_state(L)->interrupt = lua_toboolean(L, 1);
+    return 0;
+}
+
 // trace(level) -> {{source, line, function}, ...} innermost first: the frames of lowered Python code, at most 2 x 64.
 static int op_trace(lua_State *L) {
     lua_newtable(L);
@@ -333,7 +339,7 @@ void pv_register_core(lua_State *L) {
         {"setup", op_setup},         {"TRUE", op_true},   {"NOT", op_not},   {"STEP", op_step},
         {"UNBOUND", op_unbound},     {"FREE", op_free},   {"LIST", op_list}, {"TUPLE", op_tuple},
         {"type_name", op_type_name}, {"kind", op_kind},   {"site", op_site}, {"limit", op_limit},
-        {"reset", op_reset},         {"trace", op_trace}, {NULL, NULL},
+        {"reset", op_reset}, {"interrupt", op_interrupt},         {"trace", op_trace}, {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }
