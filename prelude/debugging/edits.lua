@@ -72,8 +72,29 @@ function Finder:visit_attribute(node)
   end
 end
 
+-- A call without its dst: every tile of the function, and for a DMA every region that another DMA names, of every tensor.
+function Finder:missing_destination(call)
+  local s <const> = self.source:span(call.func)
+  local function add(text)
+    self.list[#self.list + 1] = {
+      kind = "destination", title = "write to `" .. text .. "`", order = #self.list,
+      edits = { { line = s.end_line, column = s.end_column + 1, end_line = s.end_line, end_column = s.end_column + 1, text = "dst=" .. text .. ", " } },
+    }
+  end
+  for i = #self.tile_names, 1, -1 do
+    if operation(call) == "dma_copy" then
+      for _, region in ipairs(self.regions) do add(self.tile_names[i] .. region) end
+    end
+    add(self.tile_names[i])
+  end
+end
+
 function Finder:visit_call(call)
   local name <const> = operation(call)
+  if call.func.type == "Attribute" and call.func.value.type == "Name" and call.func.value.id == self.nisa and #call.args == 0
+    and not ast.argument(call, "dst") then
+    self:missing_destination(call)
+  end
   if name == "tensor_reduce" then
     local negate <const> = ast.argument(call, "negate")
     self:keyword("sign", call, "negate", negate and negate.value == true and "False" or "True")
@@ -142,7 +163,17 @@ function Finder:visit_clamp(node)
   end
 end
 
+-- `0:p` in a loop over r: the first tile again and again, where `r:r + p` was meant.
+function Finder:visit_offset(node)
+  if not node.lower or not node.upper or node.step or not is_number(node.lower) or node.lower.value ~= 0 then return end
+  local upper <const> = self.source:slice(node.upper)
+  for _, loop in ipairs(self.loop_variables) do
+    if node.lineno > loop.line and node.lineno <= loop.last then self:propose("offset", node, ("%s:%s + %s"):format(loop.name, loop.name, upper)) end
+  end
+end
+
 function Finder:visit_slice(node)
+  self:visit_offset(node)
   for _, part in ipairs({ "lower", "upper" }) do
     local bound <const> = node[part]
     if bound then
@@ -170,6 +201,11 @@ end
 
 -- A module-level or local constant that is larger than what hardware allows, or half of it.
 function Finder:visit_constant(node)
+  if node.type == "Call" and node.func.type == "Name" and (node.func.id == "range" or node.func.id == "min") then
+    for _, arg in ipairs(node.args) do
+      if is_number(arg) and arg.kind_of == "int" and arg.value > 128 then self:propose("limit", arg, "128") end
+    end
+  end
   if node.type == "Assign" and is_number(node.value) and node.value.kind_of == "int" then
     for _, limit in ipairs({ 128, 512 }) do
       if node.value.value ~= limit then self:propose("limit", node.value, tostring(limit)) end
@@ -180,13 +216,14 @@ end
 local function context(tree, source, entry)
   local self <const> = setmetatable({
     source = source, list = {}, params = {}, unused = {}, scalars = {}, loop_variables = {}, tiles = {}, tile_names = {}, in_slice = {},
-      imported = {}, nl = "nl",
+      imported = {}, nl = "nl", nisa = "nisa", regions = {},
   }, Finder)
   ast.walk(tree, function(node)
     if node.type == "Import" then
       for _, item in ipairs(node.names) do
         self.imported[item.asname or item.name] = true
         if item.name == "nki.language" and item.asname then self.nl = item.asname end
+        if item.name == "nki.isa" and item.asname then self.nisa = item.asname end
       end
     end
   end)
@@ -201,6 +238,17 @@ local function context(tree, source, entry)
       if node.type == "Name" and node.ctx == "Load" then loaded[node.id] = true end
       if node.type == "Attribute" and node.value.type == "Name" then shaped[node.value.id] = true end
       if node.type == "Subscript" and node.value.type == "Name" then shaped[node.value.id] = true end
+      if node.type == "Call" and operation(node) == "dma_copy" then
+        for _, keyword in ipairs(node.keywords) do
+          if keyword.value.type == "Subscript" then
+            local region <const> = source:slice(keyword.value):match("(%b[])$")
+            if region and not self.regions[region] then
+              self.regions[region] = true
+              self.regions[#self.regions + 1] = region
+            end
+          end
+        end
+      end
       if node.type == "For" and node.target.type == "Name" and node.iter.type == "Call" then
         local args <const> = node.iter.args
         local stop <const> = #args >= 2 and args[2] or args[1]
@@ -223,8 +271,8 @@ local function context(tree, source, entry)
 end
 
 -- Likeliest first.
-local rank <const> = { namespace = 1, limit = 2, clamp = 3, parameter = 4, sign = 5, bound = 6, operator = 7, reverse = 8, accumulate = 9,
-  constant = 10, arithmetic = 11, axis = 12, tile = 13 }
+local rank <const> = { destination = 0, namespace = 1, limit = 2, clamp = 3, offset = 3.5, parameter = 4, sign = 5, bound = 6, operator = 7, reverse = 8,
+  accumulate = 9, constant = 10, arithmetic = 11, axis = 12, tile = 13 }
 
 local function gather(tree, source, entry, wanted)
   local self <const> = context(tree, source, entry)
@@ -250,6 +298,7 @@ end
 
 function M.all(tree, source, entry) return gather(tree, source, entry, nil) end
 
-function M.causes(tree, source, entry) return gather(tree, source, entry, { namespace = true, limit = true, clamp = true, bound = true, accumulate = true }) end
+function M.causes(tree, source, entry) return gather(tree, source, entry, { destination = true, namespace = true, limit = true,
+  clamp = true, offset = true, bound = true, accumulate = true }) end
 
 return M

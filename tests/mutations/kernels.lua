@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- The kernels that mutations break, each with small ragged cases.
+-- The kernels that mutations break, each with small ragged cases. `folder`: where NAME.py and NAME_ref.py are.
 
 return {
+  { name = "row_total", folder = "tests/mutations", cases = { "x=float32[130,65], weight=float32[130,1]" } },
   { name = "softmax", cases = { "x=bfloat16[256,40], scale=0.125", "x=bfloat16[130,65], scale=0.5" } },
   { name = "rmsnorm", cases = { "x=float32[256,32], weight=float32[1,32], eps=0.5", "x=float32[130,65], weight=float32[1,65], eps=0.5" } },
   { name = "layernorm", cases = { "x=float32[256,32], gamma=float32[1,32], beta=float32[1,32], eps=0.5",

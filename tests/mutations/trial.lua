@@ -13,12 +13,14 @@ local fs <const> = require "rt.fs"
 
 local M <const> = {}
 
+function M.path(kernel, suffix) return ("%s/%s%s.py"):format(kernel.folder or "tests/kernels", kernel.name, suffix or "") end
+
 function M.debug(kernel, text, limit)
   local seen <const> = { [fs.sha256(text)] = true }
   for step = 1, limit or 10 do
     local result <const>, err <const> = debug_step.run({
-      path = ("tests/kernels/%s.py"):format(kernel.name), source = text, cases = kernel.cases, reference = ("tests/kernels/%s_ref.py"):format(kernel.name),
-      target = "trn2", nki_version = "0.6", roots = { "tests/kernels" }, seen = seen, distributions = 3,
+      path = M.path(kernel), source = text, cases = kernel.cases, reference = M.path(kernel, "_ref"),
+      target = "trn2", nki_version = "0.6", roots = { kernel.folder or "tests/kernels" }, seen = seen, distributions = 3,
     })
     if not result then return "stuck", step, err end
     if result.status == "clean" then return step == 1 and "equivalent" or "repaired", step - 1, result end
@@ -57,7 +59,7 @@ end
 
 function M.texts()
   local texts <const> = {}
-  for _, kernel in ipairs(kernels) do texts[kernel.name] = t.read(("tests/kernels/%s.py"):format(kernel.name)) end
+  for _, kernel in ipairs(kernels) do texts[kernel.name] = t.read(M.path(kernel)) end
   return texts
 end
 

@@ -151,6 +151,12 @@ function fixes.unexpected_keyword(c)
   end
   offer(listed)
   offer((nearest.find(wrong, free)))
+  offer(({ lhs = "data1", rhs = "data2" })[wrong])
+  if #result == 0 and not DROPPED[wrong] then -- no name is near: any that is still free may be meant
+    for i, name in ipairs(free) do
+      if i <= 4 and name ~= "name" and name ~= "engine" then offer(name) end
+    end
+  end
   -- op= and operand= of tensor_scalar come together.
   if known.op0 and (wrong == "op" or wrong == "operand") then
     local edits <const> = {}
