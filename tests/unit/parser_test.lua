@@ -106,6 +106,9 @@ local written <const> = {
     '(Module [(Expr (JoinedStr [(FormattedValue (Name "x" Load @1:3-1:4) 114 (JoinedStr [(Constant str:">" @1:7-1:8) '
     .. '(FormattedValue (Name "w" Load @1:9-1:10) -1 ~ @1:8-1:11) ] @1:6-1:11) @1:2-1:12) '
     .. '(Constant str:"{" @1:12-1:14) ] @1:0-1:15) @1:0-1:15) ] [] ) ' },
+  { "f'{x:{{}}}'\n", -- in a specification braces are not doubled
+    '(Module [(Expr (JoinedStr [(FormattedValue (Name "x" Load @1:3-1:4) -1 (JoinedStr [(FormattedValue '
+    .. '(Dict [] [] @1:6-1:8) -1 ~ @1:5-1:9) ] @1:4-1:9) @1:2-1:10) ] @1:0-1:11) @1:0-1:11) ] [] ) ' },
   { "f'{x = }'\n",
     '(Module [(Expr (JoinedStr [(Constant str:"x = " @1:3-1:7) (FormattedValue (Name "x" Load @1:3-1:4) 114 ~ '
     .. '@1:2-1:8) ] @1:0-1:9) @1:0-1:9) ] [] ) ' },
@@ -168,6 +171,11 @@ end)
 t.test("names are compared in their NFKC form", function()
   local body <const> = python.parse("ﬁ = 𝐱 = e\u{301} = 1\n").body[1].targets
   t.eq({ body[1].id, body[2].id, body[3].id }, { "fi", "x", "é" })
+  local function name(text) return python.parse(text .. "\n").body[1].value.id end
+  t.eq(name("q\u{307}\u{323}"), "q\u{323}\u{307}", "marks in the order of their classes")
+  t.eq(name("a\u{305}\u{301}"), "a\u{305}\u{301}", "a mark of the same class between them blocks")
+  t.eq(name("\u{995}\u{9c7}\u{9be}"), "\u{995}\u{9cb}", "two letters that make one")
+  t.eq(name("\u{1112}\u{1161}\u{11ab}"), "한")
 end)
 
 local function refused(source)
