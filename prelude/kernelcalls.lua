@@ -11,36 +11,21 @@ local kernelcalls <const> = {}
 function kernelcalls.answer(host, request, folders)
   local calls <const> = {}
 
-  -- {modules = {"numpy"}} -> {path=, version=, packages=} of the first Python that holds them; nil, err.
-  function calls.python(what)
-    local found <const>, err <const> = pythons.find(host, what.modules or {}, request.python)
-    if not found then return nil, fault.data(err) end
-    return found
-  end
-
-  -- {argv=, seconds=, read=, write=, input=, env=} -> {status, stdout, stderr}; nil, err. Only a Python found above is run.
+  -- {modules=, arguments=, input=, seconds=} -> {status, stdout, stderr}; nil, err. The first Python that holds the modules
+  -- runs with these arguments; it may read the kernel's folders and write nothing.
   function calls.run_python(what)
     local found <const>, err <const> = pythons.find(host, what.modules or {}, request.python)
     if not found then return nil, fault.data(err) end
     local argv <const> = { found.path }
     for _, word in ipairs(what.arguments or {}) do argv[#argv + 1] = tostring(word) end
-    local read <const>, write <const> = { found.prefix, "/usr", "/lib", "/lib64", "/etc", "/opt", found.path:match("^(.*)/bin/[^/]*$") }, {}
+    local read <const> = { found.prefix, "/usr", "/lib", "/lib64", "/etc", "/opt", found.path:match("^(.*)/bin/[^/]*$") }
     for _, folder in ipairs(folders) do read[#read + 1] = folder end
-    if what.folder then write[1] = what.folder end
     local result <const>, why <const> = host.capture(argv, {
-      cwd = what.folder or "/", input = what.input, seconds = math.min(what.seconds or 120, 3600), limit = 16 << 20,
-      env = { PYTHONDONTWRITEBYTECODE = "1", OMP_NUM_THREADS = "2", NKILN_CHILD = "1" }, jail = { read = read, write = write, net = false },
+      cwd = "/", input = what.input, seconds = math.min(what.seconds or 120, 3600), limit = 1 << 30,
+      env = { PYTHONDONTWRITEBYTECODE = "1", OMP_NUM_THREADS = "2", NKILN_CHILD = "1" }, jail = { read = read, write = {}, net = false },
     })
     if not result then return nil, fault.data(fault.of(why)) end
     return result
-  end
-
-  -- A folder for files to and from a Python child, removed at the end of the job.
-  function calls.folder()
-    local fs <const> = require "rt.fs"
-    local path <const>, err <const> = fs.mkdtemp("nkiln-python")
-    if not path then return nil, fault.data(fault.of(err)) end
-    return path
   end
 
   return function(name, value)

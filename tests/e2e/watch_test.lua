@@ -168,3 +168,24 @@ t.test("what cannot begin ends at once", function()
   status, _, err = w:run "watch k.py --case 'x=float31[2]'"
   t.eq(status, 2, err)
 end)
+
+t.test("the real thing: a kernel that is mended while it is watched", function()
+  local w <const> = nkiln.folder()
+  local good <const> = t.read(nkiln.root .. "/tests/kernels/softmax.py")
+  w:write("k.py", (good:gsub("op=nl%.exp", "op=nl.exq", 1)))
+  w:write("ref.py", t.read(nkiln.root .. "/tests/kernels/softmax_ref.py"))
+  w:sh(("%s watch k.py --case 'x=f32[64,32], scale=0.5' --reference ref.py --json >out.log 2>err.log & echo $! >pid"):format(nkiln.quoted))
+  local function until_line(wanted, what)
+    for _ = 1, 400 do
+      for line in (w:read "out.log" or ""):gmatch("[^\n]+\n") do
+        if wanted(json.decode(line)) then return end
+      end
+      os.execute "sleep 0.05"
+    end
+    error({ test_failure = true, message = "never came: " .. what .. "\n" .. (w:read "out.log" or "") .. (w:read "err.log" or "") }, 2)
+  end
+  until_line(function(line) return line.ok == false and line.diagnostics[1] ~= nil end, "the diagnostic")
+  w:write("k.py", good)
+  until_line(function(line) return line.ok == true and line.verdict == "proved" end, "the proof")
+  w:sh "kill -INT $(cat pid)"
+end)
