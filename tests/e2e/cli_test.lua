@@ -240,3 +240,18 @@ t.test("no runs yet: ledger says so, resume and restore fail with one line", fun
     t.match(err, "^nkiln: nothing has been recorded[^\n]*\n$")
   end
 end)
+
+t.test("a lone binary works, without its folder of Lua files", function()
+  local w <const> = nkiln.folder()
+  w:write("k.py", t.read(nkiln.root .. "/tests/kernels/softmax.py"))
+  w:sh("cp " .. nkiln.quoted .. " lone")
+  local status, out, err = w:sh "./lone --json skills"
+  t.eq(status, 0, err)
+  t.has(out, "nkiln:/skills/")
+  status, out, err = w:sh "./lone check k.py --case 'x=bf16[256,64]'"
+  t.eq(status, 0, err)
+  t.has(out, "ok")
+  status, out = w:sh "./lone help write"
+  t.eq(status, 0)
+  t.has(out, "usage: nkiln write")
+end)
