@@ -29,9 +29,20 @@ local function first_error(result)
 end
 check.first_error = first_error
 
--- How far did a repaired kernel get? 0: the same error, or no kernel any more; 1: another error, but earlier; 2: another
--- error, as far or further on; 3: no error.
-local function score(before, d, after)
+local function newlines(text) return select(2, text:gsub("\n", "")) end
+
+-- Lines a fix adds before a line.
+local function shift_of(fix, line)
+  local shift = 0
+  for _, edit in ipairs(fix.edits) do
+    if edit.line <= line then shift = shift + newlines(edit.text) - (edit.end_line - edit.line) end
+  end
+  return shift
+end
+
+-- How far did a repaired kernel get? 0: the same error, or no kernel any more; 1: another error, but earlier or in the
+-- same statement; 2: another error, further on; 3: no error.
+local function score(before, d, after, fix)
   local e <const> = first_error(after)
   if not e then return 3 end
   if e.code == "syntax" or e.code == "internal" then return 0 end
@@ -40,7 +51,10 @@ local function score(before, d, after)
   local reached <const>, was <const> = after.stats and after.stats.instructions or 0, before.stats and before.stats.instructions or 0
   if e.from_lint and not d.from_lint then return 0 end
   if e.code == d.code and e.message == d.message and reached <= was then return 0 end
-  return reached >= was and 2 or 1
+  if reached < was then return 1 end
+  local shift <const> = shift_of(fix, d.line or 0)
+  local same_statement <const> = e.line and d.line and e.line >= d.line + shift and e.line <= (d.end_line or d.line) + shift
+  return reached == was and same_statement and 1 or 2
 end
 
 -- Keep the first fix with the best score; drop the fix when none helps. `run(text)` runs a repaired text shape-only.
@@ -51,7 +65,7 @@ function check.better_fix(result, d, text, run)
     if i > 6 then break end
     local repaired <const> = source.apply(text, fix.edits)
     if repaired and repaired ~= text then
-      local points <const> = score(result, d, run(repaired))
+      local points <const> = score(result, d, run(repaired), fix)
       if points > best_score then
         best, best_score = fix, points
         if points == 3 then break end

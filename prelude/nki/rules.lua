@@ -445,7 +445,10 @@ function rules.lint(options)
   host_code(ctx, options.reach.dropped, findings)
   table.sort(findings, function(a, b)
     if a.node.lineno ~= b.node.lineno then return a.node.lineno < b.node.lineno end
-    return a.node.col_offset < b.node.col_offset
+    if a.node.col_offset ~= b.node.col_offset then return a.node.col_offset < b.node.col_offset end
+    local a_end <const>, b_end <const> = a.node.end_lineno or 0, b.node.end_lineno or 0
+    if a_end ~= b_end then return a_end < b_end end
+    return (a.node.end_col_offset or 0) < (b.node.end_col_offset or 0)
   end)
   return findings
 end

@@ -336,7 +336,7 @@ local function finish(self, options, machine, value)
     d.file = self.file.path
     return failed(self, d)
   end
-  local ok <const>, err <const> = pcall(machine.finish, machine, tensors, options.inputs_may_change ~= false)
+  local ok <const>, err <const> = pcall(machine.finish, machine, tensors, options.inputs_may_change)
   if not ok then
     if type(err) == "table" then
       local at <const> = return_node(self)

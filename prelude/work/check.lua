@@ -8,6 +8,7 @@
 
 local check <const> = require "nki.check"
 local diagnostics <const> = require "nki.diagnostics"
+local vm <const> = require "rt.vm"
 
 local work <const> = {}
 
@@ -17,7 +18,16 @@ local function plain(list)
   return out
 end
 
+-- Lua memory of a kernel: its lists and numbers. Tensors are counted by the run's own account.
+work.LUA_MEMORY = 1 << 30
+
+-- A kernel that allocates without end stops here, long before the machine is short of memory.
+function work.limit_memory(request)
+  pcall(vm.limit, { memory = request.lua_memory or work.LUA_MEMORY })
+end
+
 function work.run(request, job)
+  work.limit_memory(request)
   local report <const>, err <const> = check.run {
     path = request.path, source = request.source, cases = request.cases, entry = request.entry, target = request.target,
     version = request.nki_version or request.version, roots = request.roots, cwd = request.cwd, step_limit = request.step_limit,

@@ -3,6 +3,7 @@
 --   code       the diagnostic they must raise first
 --   name       what is wrong, in words
 --   case       the case they are checked with; version, target, steps where not the usual ones
+--   worker     only where a worker's limits hold: run through the command line (tests/e2e/bad_input_test.lua)
 --   body       the body of a kernel `k` with the case's parameters; or `text`, a whole file
 --   repairs    following the offered fixes one after the other must end in a kernel that checks, in at most so many steps;
 --              without it the diagnostic must carry no fix, or one that helps

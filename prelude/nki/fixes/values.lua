@@ -323,6 +323,12 @@ function values.operator(c)
   return fixes
 end
 
+-- A reduction that starts from registers nobody reset.
+function values.reduce_cmd(c)
+  if not c.call then return nil end
+  return { c:fix("reset the registers with the first reduction", { c:set_argument(c.call, "reduce_cmd", c:nisa("reduce_cmd.reset_reduce")) }) }
+end
+
 -- a + b on tensors: the function of nki.language.
 local BINARY <const> = {
   Add = "add", Sub = "subtract", Mult = "multiply", Div = "divide", Pow = "power", Mod = "mod", BitAnd = "bitwise_and", BitOr = "bitwise_or",

@@ -129,13 +129,13 @@ nl.store(out, value=y)
 return out
 ]], fixed = "op=nl.rsqrt" }
 
-row { code = "unknown-name", name = "function of the other module", case = "x=float32[128,64]", repairs = 1, body = [[
+row { code = "unknown-name", name = "function of the other module", case = "x=float32[128,64]", repairs = 2, body = [[
 t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
 nl.dma_copy(dst=t, src=x)
 out = nl.ndarray(x.shape, dtype=nl.fp32, buffer=nl.shared_hbm)
 nl.store(out, value=t)
 return out
-]], fixed = "nisa.dma_copy", repair_steps = 2 }
+]], fixed = "nisa.dma_copy" }
 
 row { code = "unknown-name", name = "misspelt local name", case = "x=float32[128,64]", repairs = 1, body = [[
 tile = nl.load(x)
@@ -143,6 +143,28 @@ out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
 nl.store(out, value=tilee)
 return out
 ]], fixed = "value=tile)" }
+
+row { code = "tensor-operator", name = "Python's + on tiles", case = "x=float32[128,64]", repairs = 2, reference = "(x + x) * 0.5", body = [[
+t = nl.load(x)
+y = (t + t) * 0.5
+out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+nl.store(out, value=y)
+return out
+]], fixed = "nl.multiply(" }
+
+row { code = "tensor-in-condition", name = "a tensor as a condition", case = "x=float32[128,64]", body = [[
+t = nl.load(x)
+if t:
+    return x
+return t
+]] }
+
+row { code = "op-not-simulated", name = "an instruction the machine does not execute", case = "x=float32[128,64]", body = [[
+t = nl.load(x)
+y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+nisa.dropout(dst=y, data=t, prob=0.5)
+return y
+]] }
 
 row { code = "not-a-tensor", name = "a number where a tensor is needed", case = "x=float32[128,64]", body = [[
 y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)

@@ -10,6 +10,7 @@ assert x.shape[1] == 128, f"expected 128 columns, got {x.shape[1]} columns"
 return x
 ]] }
 row { code = "python-error", name = "division by zero", case = "x=float32[128,64]", has = "ZeroDivisionError", body = "n = x.shape[0] // 0\nreturn x\n" }
+row { code = "python-unsupported", name = "complex numbers", case = "x=float32[128,64]", body = "z = 3j\nreturn x\n" }
 row { code = "python-not-allowed", name = "is None", case = "x=float32[128,64]", repairs = 1, body = [[
 scale = None
 t = nl.load(x)
@@ -151,7 +152,7 @@ row { code = "nothing-returned", name = "no return", case = "x=float32[128,64]",
 
 
 row { code = "step-limit", name = "endless loop", case = "x=float32[128,64]", steps = 200000, body = "while True:\n    pass\nreturn x\n" }
-row { code = "memory-limit", name = "endless allocation", case = "x=float32[128,64]", body = [[
+row { code = "memory-limit", name = "endless allocation", worker = true, case = "x=float32[128,64]", body = [[
 tiles = []
 while True:
     tiles.append([0] * 100000)

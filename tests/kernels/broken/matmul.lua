@@ -83,6 +83,15 @@ out = nl.ndarray((64, 512), dtype=a.dtype, buffer=nl.shared_hbm)
 nl.store(out, value=sb)
 return out
 ]] }
+row { code = "matmul-overwrites", name = "a memset before the first matmul", case = AB, warning = true, repairs = 1, reference = "a.T @ b",
+  body = matmul("nisa.nc_matmul(dst=ps, stationary=at, moving=bt)", "nisa.memset(dst=ps, value=0.0)\nnisa.nc_matmul(dst=ps, stationary=at, moving=bt)") }
+row { code = "tile-position", name = "a third of the array", case = AB,
+  body = matmul("moving=bt)", "moving=bt, tile_position=(0, 0), tile_size=(48, 128))") }
+row { code = "transpose-axes", name = "axes that DMA does not do", case = "x=bfloat16[16,128]", body = [[
+t = nl.ndarray((16, 128), dtype=x.dtype, buffer=nl.sbuf)
+nisa.dma_transpose(dst=t, src=x, axes=(0, 1))
+return t
+]] }
 row { code = "transpose-limit", name = "transpose of 128 by 256", case = "x=float32[128,256]", body = [[
 t = nl.load(x)
 ps = nl.ndarray((128, 128), dtype=x.dtype, buffer=nl.psum)

@@ -85,6 +85,14 @@ y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
 nisa.activation(dst=y, op=nl.exp, data=t)
 return y
 ]], fixed = "nl.shared_hbm" }
+row { code = "immutable-input", name = "an input written and not returned", case = "x=float32[128,64]", repairs = 1, body = [[
+t = nl.load(x)
+nisa.tensor_scalar(dst=t, data=t, op0=nl.multiply, operand0=2.0)
+nl.store(x, value=t)
+out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+nl.store(out, value=t)
+return out
+]] }
 row { code = "output-not-written", name = "half an output", case = "x=float32[128,64]", body = [[
 t = nl.load(x)
 out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
@@ -115,6 +123,33 @@ t = nl.load(x)
 y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
 nisa.tensor_copy(dst=y, src=t[:, ::-1])
 return y
+]] }
+row { code = "index-type", name = "more indices than dimensions", case = "x=float32[128,64]", body = "t = nl.load(x)\ny = t[:, 0:1, 0:1]\nreturn y\n" }
+row { code = "indirect-index", name = "a float index", case = "x=float32[128,64]", body = [==[
+idx = nl.ndarray((64, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.memset(dst=idx, value=0.0)
+t = nl.ndarray((64, 64), dtype=x.dtype, buffer=nl.sbuf)
+nisa.dma_copy(dst=t, src=x.ap(pattern=[[64, 64], [1, 64]], vector_offset=idx, indirect_dim=0))
+return t
+]==] }
+row { code = "indirect-view", name = "a compute instruction on a run-time index", case = "x=float32[128,64]", body = [==[
+t = nl.load(x)
+idx = nl.ndarray((1, 1), dtype=nl.int32, buffer=nl.sbuf)
+nisa.memset(dst=idx, value=0)
+y = nl.ndarray((128, 1), dtype=x.dtype, buffer=nl.sbuf)
+nisa.tensor_copy(dst=y, src=t.ap(pattern=[[64, 128], [1, 1]], scalar_offset=idx, indirect_dim=1))
+return y
+]==] }
+row { code = "pattern-dims", name = "a view of five free dimensions", case = "x=float32[128,1024]", body = [[
+t = nl.load(x)
+v = t.reshape((128, 4, 4, 4, 4, 4)).permute((0, 5, 4, 3, 2, 1))
+y = nl.ndarray((128, 1024), dtype=x.dtype, buffer=nl.sbuf)
+nisa.tensor_copy(dst=y, src=v)
+return y
+]] }
+row { code = "address-invalid", name = "a partition beyond the memory", case = "x=float32[128,64]", body = [[
+t = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf, address=(64, 0))
+return t
 ]] }
 row { code = "dst-repeats", name = "writing through a broadcast view", case = "x=float32[128,64]", body = [[
 t = nl.load(x)

@@ -38,6 +38,44 @@ out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
 nl.store(out, value=y)
 return out
 ]] }
+row { code = "dtype-unsupported", name = "integers in a matmul", case = "x=int32[128,64]", body = [[
+t = nl.load(x)
+ps = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
+nisa.nc_matmul(dst=ps, stationary=t, moving=t)
+return ps
+]] }
+row { code = "operand-dtype", name = "a bf16 scale", case = "x=bfloat16[128,64]", repairs = 1, body = [[
+t = nl.load(x)
+m = nl.ndarray((128, 1), dtype=nl.bfloat16, buffer=nl.sbuf)
+nisa.tensor_reduce(dst=m, op=nl.maximum, data=t, axis=1)
+y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+nisa.activation(dst=y, op=nl.exp, data=t, scale=m)
+out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+nl.store(out, value=y)
+return out
+]], fixed = "dtype=nl.float32" }
+row { code = "accumulator-undefined", name = "a running sum that is never reset", case = "x=float32[128,64]", repairs = 1,
+  reference = "x.sum(axis=1, keepdims=True)", body = [[
+t = nl.load(x)
+y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+s = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.sbuf)
+nisa.activation(dst=y, op=nl.copy, data=t, reduce_op=nl.add, reduce_res=s, reduce_cmd=nisa.reduce_cmd.reduce)
+out = nl.ndarray((128, 1), dtype=nl.float32, buffer=nl.shared_hbm)
+nl.store(out, value=s)
+return out
+]], fixed = "reset_reduce" }
+row { code = "pattern-size", name = "iota of another length", case = "x=float32[128,64]", body = [==[
+y = nl.ndarray(x.shape, dtype=nl.int32, buffer=nl.sbuf)
+nisa.iota(dst=y, pattern=[[1, 32]])
+return y
+]==] }
+row { code = "free-exceeds-limit", name = "bn_stats of 1024 columns", case = "x=float32[128,1024]", body = [[
+t = nl.load(x)
+y = nl.ndarray((128, 6), dtype=nl.float32, buffer=nl.sbuf)
+nisa.bn_stats(dst=y, data=t)
+return y
+]] }
+row { code = "integer-overflow", name = "an integer beyond 64 bits", case = "x=float32[128,64]", body = "n = 2 ** 70\nreturn x\n" }
 row { code = "op-unsupported", name = "an activation in tensor_tensor", case = "x=float32[128,64]", body = [[
 t = nl.load(x)
 y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
