@@ -85,7 +85,8 @@ function M.run(reference, args, ask, because)
   local rows <const> = line and answer.status == 0 and json.decode(line)
   if not rows then
     local last <const> = (answer.stderr or ""):match("([^\n]+)%s*$") or "no output"
-    return nil, { code = "reference-failed", file = reference.path, message = ("%s in %s: %s"):format(reference.name, family == "torch" and "PyTorch" or "NumPy", last) }
+    return nil, { code = "reference-failed", file = reference.path, message = ("%s in %s: %s"):format(reference.name, family == "torch"
+      and "PyTorch" or "NumPy", last) }
   end
   local outputs <const>, at = {}, rest
   for i, row in ipairs(rows) do

@@ -32,7 +32,8 @@ local function setup(reference)
 end
 
 local function sim(folder, environment)
-  return t.sh(("cd %s && %s %s/build/nkiln sim add.py --case 'a=f32[128,64], b=f32[128,64]' --reference ref.py"):format(folder, environment or "", os.getenv("PWD")))
+  return t.sh(("cd %s && %s %s/build/nkiln sim add.py --case 'a=f32[128,64], b=f32[128,64]' --reference ref.py"):format(folder, environment
+    or "", os.getenv("PWD")))
 end
 
 local has_numpy <const> = t.sh("/usr/bin/python3 -c 'import numpy'") == 0
