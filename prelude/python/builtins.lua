@@ -64,9 +64,9 @@ make("int", "x= / base=", function(x, base)
   local mt <const> = getmetatable(x)
   if type(mt) == "table" then
     if mt.__pyint then return mt.__pyint(x) end
-    if mt.__pyindex then return mt.__pyindex(x) end
     local method <const> = mt.__class and R.class_lookup(mt.__class, "__int__")
     if method then return R.call(method, x) end
+    if mt.__pyindex then return mt.__pyindex(x) end
   end
   R.raise("TypeError", "int() argument must be a string, a bytes-like object or a real number, not '%s'", R.type_name(x))
 end, { x = 0 })
@@ -415,13 +415,21 @@ local function attribute_name(name)
   return name
 end
 
+-- An attribute, or nil where reading it raises AttributeError.
+local function attribute_or_nil(object, name)
+  local ok <const>, value <const> = xpcall(R.getattr, R.handler, object, attribute_name(name))
+  if ok then return value end
+  if value.kind == "python" and value.etype == "AttributeError" then return nil end
+  error(value, 0)
+end
+
 builtin("getattr", "object name *default", function(object, name, default)
-  local value <const> = R.getattr(object, attribute_name(name))
+  if default == nil then return ops.ATTR(ops.site(), object, attribute_name(name)) end
+  local value <const> = attribute_or_nil(object, name)
   if value ~= nil then return value end
-  if default ~= nil then return default end
-  return ops.ATTR(ops.site(), object, name)
+  return default
 end)
-builtin("hasattr", "object name /", function(object, name) return R.getattr(object, attribute_name(name)) ~= nil end)
+builtin("hasattr", "object name /", function(object, name) return attribute_or_nil(object, name) ~= nil end)
 builtin("setattr", "object name value /", function(object, name, value) ops.SETATTR(ops.site(), object, attribute_name(name), value) end)
 
 local ids <const> = setmetatable({}, { __mode = "k" })

@@ -325,7 +325,8 @@ function R.class_of(value)
   if class then return class end
   local mt <const> = getmetatable(value)
   if type(mt) == "table" and mt.__pyclass then return mt.__pyclass end
-  return R.types[R.type_name(value)]
+  local name <const> = R.type_name(value)
+  return R.types[name] or R.new_type(name)
 end
 
 function R.is_subclass(class, of)

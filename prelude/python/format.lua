@@ -391,7 +391,7 @@ function R.str_format(text, args, kwargs)
         local name <const>, conversion <const>, spec <const> = body:match "^([^!:]*)!?([rsa]?):?(.*)$"
         local value = field_value(name)
         if conversion == "r" then value = repr(value) elseif conversion ~= "" then value = R.str(value) end
-        out[#out + 1] = R.format(value, fill(spec, level + 1))
+        out[#out + 1] = R.format(value, spec:find("[{}]") and fill(spec, level + 1) or spec)
         at = close
       end
     end

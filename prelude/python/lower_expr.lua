@@ -325,9 +325,7 @@ end
 function kinds.NamedExpr(self, node)
   local code <const> = self:expr(node.value)
   local value <const> = self:hoist(code)
-  local scope = self.scope
-  while scope.kind == "comp" do scope = scope.parent end
-  local kind <const>, var <const> = scopes.resolve(scope, node.target.id)
+  local kind <const>, var <const> = scopes.resolve(scopes.walrus_scope(self.scope), node.target.id)
   if kind == "global" then
     self:before(self:global_name(node.target.id) .. " = " .. value .. ";")
   elseif kind == "class" then
@@ -448,7 +446,7 @@ local function none_or(part) return part or "None" end
 -- A subscript's index as format and operands, or nil when it is one plain value.
 function E:index_parts(slice)
   local list
-  if slice.type == "Tuple" and #slice.elts > 0 and #slice.elts <= 30 and not has_star(slice.elts) then
+  if slice.type == "Tuple" and #slice.elts > 1 and #slice.elts <= 30 and not has_star(slice.elts) then
     list = slice.elts
   elseif slice.type == "Slice" then
     list = { slice }

@@ -55,8 +55,8 @@ local function visit_list(list, scope, state)
 end
 
 -- The scope in which a walrus inside comprehensions binds.
-local function walrus_scope(scope)
-  while scope.kind == "comp" do scope = scope.parent end
+function scopes.walrus_scope(scope)
+  while scope.kind == "comp" or (scope.node and scope.node.type == "GeneratorExp") do scope = scope.parent end
   return scope
 end
 
@@ -158,8 +158,8 @@ end
 visitors.ListComp, visitors.SetComp, visitors.DictComp, visitors.GeneratorExp = comprehension, comprehension, comprehension, comprehension
 
 function visitors.NamedExpr(node, scope, state)
-  local var <const> = bind(walrus_scope(scope), node.target.id)
-  if var then var.rebound, var.walrus = true, true end
+  local var <const> = bind(scopes.walrus_scope(scope), node.target.id)
+  if var then var.rebound = true end
   visit(node.value, scope, state)
 end
 
