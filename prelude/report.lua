@@ -153,7 +153,8 @@ local function operand_text(operand)
   if operand.shape then parts[#parts + 1] = "[" .. table.concat(operand.shape, ", ") .. "]" end
   if operand.dtype then parts[#parts + 1] = operand.dtype end
   if operand.buffer then parts[#parts + 1] = operand.buffer end
-  local text = ("%s = %s"):format(operand.name or "operand", operand.expr or "?")
+  if operand.value ~= nil and operand.expr and tostring(operand.value) ~= operand.expr then parts[#parts + 1] = tostring(operand.value) end
+  local text = ("%s = %s"):format(operand.name or "operand", operand.expr or operand.value or "?")
   if #parts > 0 then text = text .. "   " .. table.concat(parts, " ") end
   if operand.line then text = text .. "   (line " .. operand.line .. ")" end
   return text

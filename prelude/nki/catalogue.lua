@@ -131,7 +131,7 @@ return {
   ["dst-repeats"] = { title = "writing through a broadcast view", doc = "NKI access patterns" },
 
   -- Language
-  ["syntax"] = { title = "not Python", doc = "The Python Language Reference" },
+  ["syntax"] = { title = "not Python" },
   ["python-unsupported"] = { title = "Python that nkiln does not run", doc = "NKI Language Guide" },
   ["integer-overflow"] = { title = "an integer beyond 64 bits", reason = "NKI's integers have 32 bits", doc = "NKI Language Guide" },
   ["python-error"] = { title = "the kernel's own Python failed", doc = "NKI Language Guide" },

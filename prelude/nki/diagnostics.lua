@@ -63,7 +63,8 @@ end
 
 local DOCUMENTS <const> = {
   trainium_inferentia2_arch = "Trainium architecture guide", trainium2_arch = "Trainium2 architecture guide", nki_simulator = "NKI CPU simulator",
-  ["nki-aps"] = "NKI access patterns", ["nki-language-guide"] = "NKI Language Guide",
+  ["nki-aps"] = "NKI access patterns", ["nki-migration-guide"] = "NKI Migration Guides", ["nki-dge"] = "NKI descriptor generation",
+  ["nki.api.shared"] = "NKI supported operators", ["nki-language-guide"] = "NKI Language Guide",
 }
 
 -- The operands of an error with the expressions of the call they came from.
@@ -72,7 +73,10 @@ local function operands_of(err, c)
   for i, operand in ipairs(err.operands or {}) do
     local row <const> = { name = operand.name, shape = operand.shape, dtype = operand.dtype, buffer = operand.buffer, value = operand.value }
     if c then
-      local node <const> = c:arg(operand.name)
+      local node = operand.name and c:arg(operand.name)
+      local at <const> = c.node
+      if not node and operand.name == "tensor" and (at.type == "Subscript" or at.type == "Attribute") then node = at.value end
+      if not node and operand.name == "output" and at.type == "Return" then node = at.value end
       if node then row.expr = c.source:expression(node, 80) end
       if operand.site and c.site_node then
         local made <const> = c.site_node(operand.site)
@@ -107,16 +111,71 @@ end
 -- Codes that the C side and the lowered Python raise under other names.
 local ETYPES <const> = { AssertionError = "assert-failed", NameError = "unknown-name", UnboundLocalError = "unknown-name", MemoryError = "memory-limit" }
 
-local function message_of(err, code)
-  local message <const> = tostring(err.message or code)
+-- "data2 has 1 element" -> "data2 `m` has 1 element": what the call says, beside the parameter's name.
+local function with_expressions(message, operands)
+  for _, operand in ipairs(operands or {}) do
+    if operand.expr and operand.expr ~= operand.name and #operand.expr <= 40 and operand.shape and operand.name ~= "output" then
+      local done = false
+      message = message:gsub("%f[%w_]" .. operand.name .. "%f[^%w_]", function(word)
+        if done then return nil end
+        done = true
+        return ("%s `%s`"):format(word, operand.expr)
+      end)
+    end
+  end
+  return message
+end
+
+-- The signature that a wrong call should have followed.
+local function signature_of(c)
+  local op <const> = c and c.call and c:op_of(c.call)
+  return op and require("nki.signatures").text(op) or nil
+end
+
+local WANTS_SIGNATURE <const> = {
+  ["missing-argument"] = true, ["unexpected-keyword"] = true, ["too-many-arguments"] = true, ["duplicate-argument"] = true,
+}
+
+local function message_of(err, code, c, operands)
+  local message = tostring(err.message or code)
+  if WANTS_SIGNATURE[code] then
+    local signature <const> = signature_of(c)
+    local call <const> = c and c.call
+    local assigned <const> = call and c.statement and c.statement.type == "Assign" and c.statement.value == call
+    if code == "missing-argument" and assigned and signature and signature:match("^nisa%.[%w_]+%(dst") and not c:has_keyword("dst") then
+      message = ("%s returns nothing to assign; it writes to dst=, which is missing"):format(signature:match("^[^(]+"))
+    end
+    return signature and ("%s; it is %s"):format(message, signature) or message
+  end
+  local module <const>, attribute <const> = message:match("^module '(nki%.%a+)' has no attribute '(.-)'$")
+  if module then
+    local names <const> = require "nki.names"
+    local found <const> = names.suggest(module, attribute, require("nki.signatures").catalogue())
+    message = ("%s has no `%s`"):format(module, attribute)
+    if found then
+      local text <const> = require("nki.signatures").text(found.full)
+      message = ("%s; the nearest is %s"):format(message, text or found.full)
+    end
+    return message
+  end
+  message = with_expressions(message, operands)
   if err.kind == "nki" or err.op then
     local op <const> = err.op
-    if op and op ~= "" and not message:find(op, 1, true) then return ("%s: %s"):format(op, message) end
+    if op and op ~= "" and op ~= "return" and op ~= "subscript" and not message:find(op, 1, true) then return ("%s: %s"):format(op, message) end
     return message
   end
   if code == "assert-failed" then return "assertion failed" .. (message ~= "" and message ~= code and ": " .. message or "") end
   if err.etype and code == "python-error" then return ("%s: %s"):format(err.etype, message) end
   return message
+end
+
+-- The ends of a long traceback: what called, and where it went wrong. Repeated frames of a recursion say nothing.
+local FRAMES <const> = 8
+local function shorten(traceback)
+  if not traceback or #traceback <= FRAMES then return traceback end
+  local short <const> = { traceback[1], traceback[2] }
+  for i = #traceback - FRAMES + 3, #traceback do short[#short + 1] = traceback[i] end
+  return short
 end
 
 function diagnostics.of_error(err, where)
@@ -127,8 +186,8 @@ function diagnostics.of_error(err, where)
   if code == "python-error" and ETYPES[err.etype or ""] then code = ETYPES[err.etype] end
   if code == "python-error" and err.etype == "AttributeError" then code = "unknown-name" end
   local d <const> = {
-    code = code, severity = err.severity or err.warning and "warning" or nil, message = message_of(err, code), reason = err.reason,
-    traceback = err.traceback, file = where.source and where.source.path or where.file,
+    code = code, severity = err.severity or err.warning and "warning" or nil, reason = err.reason, traceback = shorten(err.traceback),
+    file = where.source and where.source.path or where.file,
   }
   if err.want and err.got then d.want, d.got = err.want, err.got end
   if err.doc and err.doc ~= "" then
@@ -142,6 +201,7 @@ function diagnostics.of_error(err, where)
     local at <const> = where.source:span(span_node(err, c, where.node))
     for key, value in pairs(at) do d[key] = value end
     d.operands = operands_of(err, c)
+    d.message = message_of(err, code, c, d.operands)
     local build <const> = builder((catalogue[code] or {}).fix)
     if build then
       local ok <const>, fixes = pcall(build, c)
@@ -157,9 +217,13 @@ function diagnostics.of_error(err, where)
       end
     end
   else
+    d.message = message_of(err, code)
     d.line, d.column = err.line, err.column
     d.end_line, d.end_column = err.end_line or err.line, err.end_column or err.column and err.column + 1
   end
+  -- One frame says no more than the place itself.
+  local frames <const> = d.traceback
+  if frames and #frames == 1 and frames[1].line == d.line then d.traceback = nil end
   return dress(d)
 end
 

@@ -86,6 +86,13 @@ function context:arg(name, call)
   return ast.argument(call, name, position)
 end
 
+function context:has_keyword(name, call)
+  for _, keyword in ipairs((call or self.call).keywords or {}) do
+    if keyword.arg == name then return true end
+  end
+  return false
+end
+
 -- The full name of what a call calls: nki.isa.tensor_tensor.
 function context:op_of(call) return ast.resolve(call.func, self.imports) or ast.dotted(call.func) end
 

@@ -38,6 +38,7 @@ out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
 nl.store(out, value=y)
 return out
 ]] }
+row { code = "dtype-unsupported", name = "a type that is none", case = "x=float32[128,64]", body = "t = nl.ndarray((128, 64), dtype=7)\nreturn t\n" }
 row { code = "dtype-unsupported", name = "integers in a matmul", case = "x=int32[128,64]", body = [[
 t = nl.load(x)
 ps = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.psum)
