@@ -133,14 +133,15 @@ function Reference:family()
   local numpy <const> = ("\n" .. source):find("\n%s*import%s+numpy") or ("\n" .. source):find("\n%s*from%s+numpy")
   local name = torch and "torch" or "numpy"
   if torch and numpy then
-    -- Both: torch only if the function's own text mentions it.
+    -- Both: numpy only if the function's own text mentions it and not torch.
     local from <const>, to <const> = self.node and self.node.lineno or 1, self.node and self.node.end_lineno or math.huge
-    local line, uses_torch = 0, false
+    local line, uses_torch, uses_numpy = 0, false, false
     for text in (source .. "\n"):gmatch("([^\n]*)\n") do
       line = line + 1
       if line >= from and line <= to and (text:find("torch") or text:find("%f[%w]F%.") or text:find("%f[%w]nn%.")) then uses_torch = true end
+      if line >= from and line <= to and (text:find("%f[%w]np%.") or text:find("numpy")) then uses_numpy = true end
     end
-    name = uses_torch and "torch" or "numpy"
+    name = uses_numpy and not uses_torch and "numpy" or "torch"
   end
   self.family_cache = require("reference." .. name).family
   return self.family_cache

@@ -66,7 +66,7 @@ function Emit:operand(r, block)
   if r.text then return r.text end
   local tile <const> = r.tile
   local inside <const> = block.level >= self.program.row_position
-  local rows <const> = tile.whole and inside and "0:p" or nil
+  local rows <const> = tile.whole and inside and "0:\1p" or nil
   local columns = nil
   if r.start and not (r.start == 0 and r.n == tile.n and (r.step or 1) == 1) then
     local from <const> = self:position(r.start)
@@ -78,14 +78,14 @@ function Emit:operand(r, block)
       columns = from .. ":" .. to .. ((r.step or 1) ~= 1 and ":" .. r.step or "")
     end
   elseif block.chunk and tile.tail == "n" and not tile.chunked then
-    columns = "c:c + w"
+    columns = "\1c:\1c + \1w"
   end
   local text = tile.name
   if rows or columns then
-    text = text .. "[" .. (rows or "0:p") .. ", " .. (columns or ("0:" .. (tile.tail == "n" and (block.chunk and tile.chunked and "w"
+    text = text .. "[" .. (rows or "0:\1p") .. ", " .. (columns or ("0:" .. (tile.tail == "n" and (block.chunk and tile.chunked and "\1w"
       or self:columns(tile.n)) or "1"))) .. "]"
   end
-  if r.spread then text = text .. ".broadcast(1, " .. (block.chunk and "w" or self:columns(r.spread)) .. ")" end
+  if r.spread then text = text .. ".broadcast(1, " .. (block.chunk and "\1w" or self:columns(r.spread)) .. ")" end
   return text
 end
 
@@ -95,10 +95,10 @@ local function dtype_text(self, tile)
 end
 
 function Emit:shape_of(tile, block)
-  local rows <const> = tile.whole and "P" or "p"
+  local rows <const> = tile.whole and "\1P" or "\1p"
   local columns = "1"
   if tile.tail == "n" then
-    columns = (tile.chunked and block.chunk) and "w" or self:columns(tile.n)
+    columns = (tile.chunked and block.chunk) and "\1w" or self:columns(tile.n)
   end
   return "(" .. rows .. ", " .. columns .. ")"
 end
@@ -109,19 +109,19 @@ function Emit:region(view, deps, tail, n, block, load)
   local axes <const> = self.axes
   for j = 1, #axes do
     if j == self.row_axis then
-      index[#index + 1] = deps[j] and "r:r + p" or "0:1"
+      index[#index + 1] = deps[j] and "\1r:\1r + \1p" or "0:1"
     else
       index[#index + 1] = deps[j] and self.loop_names[j] or "0"
     end
   end
   if tail == "n" then
-    index[#index + 1] = block.chunk and "c:c + w" or "0:" .. self:columns(n)
+    index[#index + 1] = block.chunk and "\1c:\1c + \1w" or "0:" .. self:columns(n)
   else
     index[#index + 1] = "0:1"
   end
   local text = view .. "[" .. table.concat(index, ", ") .. "]"
   if load and not deps[self.row_axis] then
-    text = text .. ".broadcast(0, " .. (block.level >= self.program.row_position and "p" or "P") .. ")"
+    text = text .. ".broadcast(0, " .. (block.level >= self.program.row_position and "\1p" or "\1P") .. ")"
   end
   return text
 end
@@ -188,7 +188,7 @@ function handlers.reduce(self, i, block)
   self:call("nisa.tensor_reduce", args)
 end
 function handlers.combine(self, i, block)
-  self:line("if c == 0:")
+  self:line("if \1c == 0:")
   self.indent = self.indent + 1
   handlers.copy(self, i, block)
   self.indent = self.indent - 1
@@ -199,7 +199,7 @@ function handlers.combine(self, i, block)
   self.indent = self.indent - 1
 end
 function handlers.carry(self, i, block)
-  self:call("nisa.tensor_copy", { "dst=" .. self:operand(i.out, block), "src=" .. i.src.tile.name .. "[0:p, w - 1:w]" })
+  self:call("nisa.tensor_copy", { "dst=" .. self:operand(i.out, block), "src=" .. i.src.tile.name .. "[0:\1p, \1w - 1:\1w]" })
 end
 function handlers.predicated(self, i, block)
   self:call("nisa.tensor_copy_predicated", { "dst=" .. self:operand(i.out, block), "src=" .. self:operand(i.src, block), "predicate="
@@ -215,14 +215,14 @@ end
 function handlers.iota(self, i, block)
   local dst <const> = self:operand(i.out, block)
   if i.row then
-    local base = i.leaf.deps[self.row_axis] and block.level >= self.program.row_position and "r" or "0"
-    if i.step ~= 1 and base == "r" then base = i.step .. " * r" end
+    local base = i.leaf.deps[self.row_axis] and block.level >= self.program.row_position and "\1r" or "0"
+    if i.step ~= 1 and base == "\1r" then base = i.step .. " * \1r" end
     if i.start ~= 0 then base = base == "0" and tostring(i.start) or base .. " + " .. i.start end
     self:call("nisa.iota", { "dst=" .. dst, "pattern=[[1, 1]]", "offset=" .. base, "channel_multiplier=" .. i.step })
   else
-    local base = block.chunk and (i.step == 1 and "c" or i.step .. " * c") or "0"
+    local base = block.chunk and (i.step == 1 and "\1c" or i.step .. " * \1c") or "0"
     if i.start ~= 0 then base = base == "0" and tostring(i.start) or base .. " + " .. i.start end
-    self:call("nisa.iota", { "dst=" .. dst, ("pattern=[[%d, %s]]"):format(i.step, block.chunk and "w" or self:columns(i.dst.n)), "offset="
+    self:call("nisa.iota", { "dst=" .. dst, ("pattern=[[%d, %s]]"):format(i.step, block.chunk and "\1w" or self:columns(i.dst.n)), "offset="
       .. base, "channel_multiplier=0" })
   end
 end
@@ -234,9 +234,9 @@ end
 function Emit:chunks(block)
   for _, i in ipairs(block.before) do handlers[i.kind](self, i, self.program.pre) end
   if #block.list == 0 then return end
-  self:line("for c in range(0, %s, CHUNK):", self.n_name)
+  self:line("for \1c in range(0, %s, \1C):", self.n_name)
   self.indent = self.indent + 1
-  self:line("w = min(CHUNK, %s - c)", self.n_name)
+  self:line("\1w = min(\1C, %s - \1c)", self.n_name)
   self:block(block)
   self.indent = self.indent - 1
 end
@@ -251,8 +251,8 @@ function M.kernel(job)
   self:line("import nki.isa as nisa")
   self:line("import nki.language as nl")
   self:line("")
-  self:line("P = 128  # partitions of SBUF: rows in flight at once")
-  if program.chunked then self:line("CHUNK = %d  # columns in flight at once", job.chunk) end
+  self:line("\1P = 128  # partitions of SBUF: rows in flight at once")
+  if program.chunked then self:line("\1C = %d  # columns in flight at once", job.chunk) end
   self:line("")
   self:line("")
   self:line("@nki.jit")
@@ -267,9 +267,9 @@ function M.kernel(job)
   self:block(program.outer[0])
   for level, axis in ipairs(job.order) do
     if axis == job.row_axis then
-      self:line("for r in range(0, %s, P):", job.axes[axis].text)
+      self:line("for \1r in range(0, %s, \1P):", job.axes[axis].text)
       self.indent = self.indent + 1
-      self:line("p = min(P, %s - r)", parens(job.axes[axis].text))
+      self:line("\1p = min(\1P, %s - \1r)", parens(job.axes[axis].text))
     else
       self:line("for %s in range(%s):", job.loop_names[axis], job.axes[axis].text)
       self.indent = self.indent + 1
@@ -287,7 +287,9 @@ function M.kernel(job)
   end
   self.indent = 1
   self:line("return %s", job.returns)
-  return table.concat(self.out, "\n") .. "\n", self.assumed
+  -- Names of loops and extents are settled last: an argument may be called r or w.
+  local text <const> = (table.concat(self.out, "\n") .. "\n"):gsub("\1(%a)", job.vars)
+  return text, self.assumed
 end
 
 M.number_text = terms_module.number_text

@@ -221,6 +221,13 @@ function M.derive(job)
   is_taken[job.name] = true
   taken[#taken + 1] = job.name
   local n_name <const> = fresh("n")
+  -- The names of loops and extents, out of the way of the kernel's arguments.
+  local vars <const> = {}
+  for key, base in pairs({ r = "r", p = "p", c = "c", w = "w", P = "P", C = "CHUNK" }) do
+    local argued = job.name == base
+    for _, argument in ipairs(job.arguments) do argued = argued or argument.name == base end
+    vars[key] = argued and fresh(base .. "_") or base
+  end
 
   local main_source, main_axis
   local function dim_text(name, axis)
@@ -387,7 +394,8 @@ function M.derive(job)
     local total <const> = fresh("size")
     rows_names[1] = fresh("rows")
     prologue[#prologue + 1] = ("%s = %s"):format(total, tail_lines[1].text)
-    prologue[#prologue + 1] = ("%s = P if %s %% P == 0 else 1  # one long row, folded over the partitions"):format(rows_names[1], total)
+    prologue[#prologue + 1] = ("%s = %s if %s %% %s == 0 else 1  # one long row, folded over the partitions"):format(
+      rows_names[1], vars.P, total, vars.P)
     prologue[#prologue + 1] = ("%s = %s // %s"):format(n_name, total, rows_names[1])
     merged[1].text = rows_names[1]
   else
@@ -462,10 +470,10 @@ function M.derive(job)
     signature[i] = argument.name .. (argument.default and "=" .. argument.default or "")
   end
   for i, output in ipairs(outputs) do returns[i] = output.name end
-  for j = 1, #merged do loop_names[j] = j == row_axis and "r" or fresh("i" .. j - 1) end
+  for j = 1, #merged do loop_names[j] = j == row_axis and vars.r or fresh("i" .. j - 1) end
 
   local text <const>, assumed <const> = emit.kernel({
-    program = program, name = job.name, signature = table.concat(signature, ", "), docstring = job.docstring({
+    program = program, vars = vars, name = job.name, signature = table.concat(signature, ", "), docstring = job.docstring({
       plan = plan, limit = limit, n_name = n_name, outputs = outputs, chunk = chunk, folded = lowered.folded,
     }),
     prologue = prologue, views = views, outputs = outputs, axes = merged, order = order, row_axis = row_axis, main = main, n_name = n_name, domains = domains,

@@ -66,6 +66,9 @@ return {
   { "leaky", { "x=f32[200,300]" }, R, torch = true },
   { "module", { "x=f32[200,48]" }, R, torch = true },
   { "variance", { "x=f32[200,300]" }, R, torch = true },
+  { "residual_rms", { "x=bf16[100,70], r=bf16[100,70], w=bf16[70], eps=1e-5" }, R, torch = true, rereads = { w = true } },
+  { "instance_norm", { "x=f32[2,3,20,30]" }, R, torch = true },
+  { "center_unit", { "x=f32[100,70]" }, R, torch = true },
   { "chunked", { "x=f32[200,300]" }, R, torch = true },
   { "masked", { "x=f32[200,300], m=bool[200,300]" }, R, torch = true },
 }

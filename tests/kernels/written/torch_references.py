@@ -89,3 +89,20 @@ def chunked(x):
 
 def masked(x, m):
     return x.masked_fill(m, float('-inf')).softmax(dim=-1)
+
+
+def residual_rms(x, r, w, eps: float = 1e-5):
+    h = x + r
+    v = h.pow(2).mean(dim=-1, keepdim=True)
+    return h * torch.rsqrt(v + eps) * (1.0 + w), h
+
+
+def instance_norm(x):
+    mu = x.mean(dim=(2, 3), keepdim=True)
+    var = x.var(dim=(2, 3), keepdim=True, unbiased=False)
+    return (x - mu) / torch.sqrt(var + 1e-5)
+
+
+def center_unit(x):
+    x = x - x.mean(-1, keepdim=True)
+    return x / (x.norm(dim=-1, keepdim=True) + 1e-6)
