@@ -359,7 +359,7 @@ static void on_timer(struct loop_timer *timer) {
     bool after_event = w->first_event > 0, again = false;
     w->first_event = 0;
     bool ok = arm(w) && look(w, after_event, after_event && !w->second_look, &again);
-    if (ok && again) { // empty for now: give the writer a moment, then take it as it is
+    if (ok && again) { // empty: give the writer a moment, then take it as it is
         w->second_look = true;
         w->first_event = loop_now();
         loop_timer_start(w->loop, &w->timer, loop_now() + QUIET_EMPTY);
