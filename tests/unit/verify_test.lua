@@ -18,8 +18,11 @@ local function judge(row, seed)
   return result
 end
 
-for _, row in ipairs(candidates) do
-  t.test(row[1], function()
+-- Under sanitizers every fourth candidate: they go through the same C code, ten times slower.
+local every <const> = os.getenv("NKILN_SANITIZED") and 4 or 1
+
+for number, row in ipairs(candidates) do
+  if number % every == 0 then t.test(row[1], function()
     local result <const> = judge(row)
     local wanted <const> = type(row[5]) == "table" and row[5] or { row[5] }
     local found = false
@@ -30,7 +33,7 @@ for _, row in ipairs(candidates) do
     t.ok(found, ("verdict %s, want %s\n%s\n%s"):format(result.verdict, table.concat(wanted, " or "), verify.describe(result)[1] or "",
       table.concat(diagnostics, "\n")))
     t.eq(result.ok, result.verdict == "proved")
-  end)
+  end) end
 end
 
 t.test("a wrong tile is named with its tile and partition, and the pattern says what is missing", function()

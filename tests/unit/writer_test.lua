@@ -37,8 +37,11 @@ local function check_traffic(result, row)
   end
 end
 
-for _, row in ipairs(expected) do
-  t.test((row.torch and "torch " or "") .. row[1], function()
+-- Under sanitizers every sixth reference: they go through the same C code, ten times slower.
+local every <const> = os.getenv("NKILN_SANITIZED") and 6 or 1
+
+for number, row in ipairs(expected) do
+  if number % every == 0 then t.test((row.torch and "torch " or "") .. row[1], function()
     local result <const> = run({ cases = row[2], reference = FOLDER .. (row.torch and "torch_" or "") .. "references.py", fn = row[1] })
     if row[3] == "proved" then
       t.ok(result.ok, story(result))
@@ -51,7 +54,7 @@ for _, row in ipairs(expected) do
       t.ok(result.refused.line, "the refusal has no line")
       if row.expression then t.eq(result.refused.expression, row.expression) end
     end
-  end)
+  end) end
 end
 
 t.test("NumPy and PyTorch spellings of softmax give the same instructions", function()
@@ -68,18 +71,18 @@ t.test("NumPy and PyTorch spellings of softmax give the same instructions", func
 end)
 
 for _, plan in ipairs({ "resident", "stream" }) do
-  for _, row in ipairs({
+  for number, row in ipairs({
     { "rmsnorm", "x=bf16[20,5000], w=bf16[5000]" }, { "ent", "x=f32[20,4500]" }, { "cumsum", "x=f32[20,9001]" }, { "minmax",
       "x=f32[20,9000]" }, { "huber", "x=f32[20,9000], y=f32[20,9000]" },
     { "layernorm", "x=f32[20,6000], g=f32[6000], b=f32[6000]" }, { "two_out", "x=bf16[20,9000]" }, { "tri", "x=f32[300,300]" }, { "any_",
       "x=f32[20,9000]" }, { "masked", "x=f32[20,9000], m=bool[20,9000]" },
   }) do
-    t.test(("%s plan: %s"):format(plan, row[1]), function()
+    if number % every == 0 or every > 1 and number == 1 then t.test(("%s plan: %s"):format(plan, row[1]), function()
       local result <const> = run({ cases = { row[2] }, reference = FOLDER .. "references.py", fn = row[1], plan = plan, distributions = 3 })
       t.ok(result.ok, story(result))
       t.eq(result.plan, plan)
       if plan == "resident" then check_traffic(result, { rereads = { w = true, g = true, b = true } }) end
-    end)
+    end) end
   end
 end
 
