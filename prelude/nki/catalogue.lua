@@ -142,6 +142,7 @@ return {
   ["nested-kernel"] = { title = "a kernel that calls a kernel", doc = "NKI Migration Guides, 0.1 to 0.2" },
   ["old-dialect"] = { title = "NKI 0.1", doc = "NKI Migration Guides, 0.1 to 0.2" },
   ["removed-api"] = { title = "removed from NKI", doc = "NKI Migration Guides" },
+  ["version-api"] = { title = "newer than the NKI version checked for", doc = "NKI Migration Guides" },
   ["deprecated-api"] = { severity = "warning", title = "deprecated in NKI", doc = "NKI Migration Guides" },
 
   -- Limits of a run

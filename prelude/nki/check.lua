@@ -57,12 +57,15 @@ local function score(before, d, after, fix)
   return reached == was and same_statement and 1 or 2
 end
 
+local CANDIDATES <const>, WORK <const> = 6, 2000000 -- repairs tried; instructions all trials together may record
+
 -- Keep the first fix with the best score; drop the fix when none helps. `run(text)` runs a repaired text shape-only.
 function check.better_fix(result, d, text, run)
   if not d.fixes or #d.fixes == 0 then return end
   local best, best_score = nil, 0
+  local each <const> = math.max(1, result.stats and result.stats.instructions or 1)
   for i, fix in ipairs(d.fixes) do
-    if i > 6 then break end
+    if i > CANDIDATES or i > 2 and i * each > WORK then break end
     local repaired <const> = source.apply(text, fix.edits)
     if repaired and repaired ~= text then
       local points <const> = score(result, d, run(repaired), fix)
@@ -142,7 +145,7 @@ function check.run(options)
   local function base(text)
     return {
       path = file.path, source = text, entry = options.entry, target = options.target, version = options.version, mode = "chip",
-      execute = false, roots = options.roots, step_limit = options.step_limit, memory_limit = options.memory_limit, cwd = options.cwd,
+      execute = false, roots = options.roots, step_limit = options.step_limit, cwd = options.cwd,
     }
   end
 

@@ -202,7 +202,7 @@ function diagnostics.of_error(err, where)
     for key, value in pairs(at) do d[key] = value end
     d.operands = operands_of(err, c)
     d.message = message_of(err, code, c, d.operands)
-    local build <const> = builder((catalogue[code] or {}).fix)
+    local build <const> = not where.no_fix and builder((catalogue[code] or {}).fix) or nil
     if build then
       local ok <const>, fixes = pcall(build, c)
       if not ok then

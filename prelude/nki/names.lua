@@ -211,6 +211,23 @@ function names.removed(full, node, ctx)
   return finding
 end
 
+-- Keywords that came later than their function.
+local NEW_KEYWORDS <const> = { ["nki.isa.nc_matmul"] = { accumulate = 3 }, ["nki.isa.nc_matmul_mx"] = { accumulate = 3 } }
+
+-- A name that the version asked for does not have yet.
+function names.too_new(full, node, ctx)
+  local row <const> = require("nki.signatures").row(full)
+  local since <const> = row and row.since and math.tointeger(tonumber(row.since:match("^0%.(%d+)")))
+  if not since or since <= ctx.minor then return nil end
+  -- As an operator (op=nl.exp) the name is older than the function.
+  local parent <const> = ctx.parents[node]
+  if full:match("^nki%.language%.") and not (parent and parent.type == "Call" and parent.func == node) then return nil end
+  return {
+    code = "version-api", node = node, doc = row.doc, whole = true,
+    message = ("`%s` came with NKI %s; this check is for 0.%d"):format(ast.dotted(node), row.since, ctx.minor),
+  }
+end
+
 -- An edit that takes keyword number `index` of a call away, with the comma before or after it.
 function names.without_argument(ctx, call, index)
   local keyword <const> = call.keywords[index]
@@ -263,6 +280,13 @@ function names.call(node, ctx)
         code = "deprecated-api", severity = "warning", node = keyword, doc = "NKI API reference",
         message = ("`%s` has no parameter `%s` any more: %s"):format(ast.dotted(node.func), keyword.arg, old),
         fix = { title = ("remove `%s=`"):format(keyword.arg), edits = { names.without_argument(ctx, node, i) } },
+      }
+    end
+    local came <const> = NEW_KEYWORDS[full] and NEW_KEYWORDS[full][keyword.arg or ""]
+    if came and came > ctx.minor then
+      return {
+        code = "version-api", node = keyword, doc = "NKI Migration Guides",
+        message = ("`%s=` of `%s` came with NKI 0.%d; this check is for 0.%d"):format(keyword.arg, ast.dotted(node.func), came, ctx.minor),
       }
     end
     if keyword.arg == "mask" and ctx.minor >= 2 then

@@ -169,7 +169,7 @@ local function nested_rule(node, ctx)
   local last <const> = decorator.end_lineno or decorator.lineno
   return {
     code = "nested-kernel", node = decorator, doc = MIGRATION .. ", 0.1 to 0.2",
-    message = ("`%s` is called by the kernel `%s`, so it must not be decorated with nki.jit"):format(node.name, ctx.entry.name),
+    message = ("`%s` is called by a kernel, so it must not be decorated with nki.jit"):format(node.name),
     reason = "only the outermost function is a kernel; what it calls is inlined",
     fix = {
       title = ("remove the decorator of `%s`"):format(node.name),
@@ -242,7 +242,7 @@ local function attribute_rule(node, ctx)
   if full:match("^numpy%.") or full:match("^torch%.") or full:match("^jax%.") or full:match("^scipy%.") then
     return names.foreign(full, node, ctx)
   end
-  return names.removed(full, node, ctx)
+  return names.removed(full, node, ctx) or names.too_new(full, node, ctx)
 end
 
 local function call_rule(node, ctx) return names.call(node, ctx) end
@@ -361,10 +361,12 @@ local function host_code(ctx, dropped, findings)
   end
 end
 
+-- options.helper: the function is no kernel itself (a helper of another file): rules of a kernel's signature do not hold.
 local function context(options)
   local imports <const>, import_nodes <const> = ast.imports(options.tree)
   local ctx <const> = {
-    tree = options.tree, source = options.source, entry = options.entry, imports = imports, import_nodes = import_nodes,
+    tree = options.tree, source = options.source, entry = not options.helper and options.entry or nil, imports = imports,
+    import_nodes = import_nodes,
     parents = options.parents or ast.parents(options.tree), minor = rules.minor(options.version), target = options.target or "trn2",
     bound = {}, class_names = {}, registers = {},
   }

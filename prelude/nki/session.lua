@@ -4,10 +4,10 @@
 -- through here.
 --
 --   session.run{ path=, source=(text), entry=, case=<parsed>, target="trn2", version="0.6", mode="chip"|"exact",
---     execute=bool, inputs={name=array}, poison=1|2, step_limit=, memory_limit=bytes, roots={}, cwd=, seed=,
+--     execute=bool, inputs={name=array}, poison=1|2, step_limit=, roots={}, cwd=, seed=,
 --     uninitialized="error"|"warning", read=function(path) }
 --   -> { ok=, diagnostics={...}, outputs={{name=, array=, tensor=}}, inputs={name=array}, record=, stats=, printed={},
---        entry=, params=, sites=function(id)->node, file }
+--        entry=, params=, location=function(site) -> {file, line, column, ...}, file }
 --   session.open{...}   the same without running: {ok, diagnostics, entry, params, functions, tree, file, reach}
 --
 -- A run never raises for what a kernel or a case does; it reports. diagnostics are those of diagnostics.lua, with
@@ -26,6 +26,7 @@ local parser <const> = require "rt.python"
 local python <const> = require "python"
 local runtime <const> = require "python.runtime"
 local rules <const> = require "nki.rules"
+local siblings <const> = require "nki.siblings"
 local signatures <const> = require "nki.signatures"
 local source_module <const> = require "nki.source"
 local targets <const> = require "nki.targets"
@@ -33,8 +34,9 @@ local targets <const> = require "nki.targets"
 local session <const> = {}
 
 session.step_limit = 50000000 -- lowered Python operations of one run
-session.memory_limit = 4 << 30 -- bytes of arrays of one run
 session.printed_limit = 1000 -- lines a kernel may print
+
+local function read_sibling(path) return fs.read(path, source_module.limits.bytes) end
 
 local function failed(self, d)
   self.ok = false
@@ -107,6 +109,16 @@ function session.open(options)
     local d <const> = diagnostics.of_finding(finding, file)
     d.from_lint = true
     d.text = file:line(d.line)
+    self.diagnostics[#self.diagnostics + 1] = d
+    if d.severity == "error" then self.ok = false end
+  end
+  for _, pair in ipairs(siblings.lint {
+    tree = tree, file = file, reach = self.reach, roots = options.roots, read = options.read or read_sibling, version = options.version,
+    target = target.name,
+  }) do
+    local d <const> = diagnostics.of_finding(pair[1], pair[2])
+    -- Its repair would edit another file than the kernel's.
+    d.from_lint, d.fix, d.fixes = true, nil, nil
     self.diagnostics[#self.diagnostics + 1] = d
     if d.severity == "error" then self.ok = false end
   end
@@ -216,6 +228,7 @@ local function where_of(self, err)
     local record <const> = place and place.module
     file = record and source_module.new(record.filename, record.source) or { path = name }
   end
+  local tree <const> = here and self.tree or place and place.module and place.module.tree or nil
   local function signature(full)
     local params <const> = signatures.params(full)
     if params then return params end
@@ -223,8 +236,9 @@ local function where_of(self, err)
     return nil
   end
   return {
-    node = file.text and node or nil, source = file.text and file or nil, file = file.path, tree = here and self.tree or place and place.module.tree,
-    parents = here and self.parents or nil, imports = here and self.imports or nil, minor = self.minor, target = self.target.name,
+    node = file.text and tree and node or nil, source = file.text and file or nil, file = file.path, tree = tree,
+    parents = here and self.parents or tree and ast.parents(tree), imports = here and self.imports or tree and ast.imports(tree),
+    minor = self.minor, target = self.target.name, no_fix = not here,
     signature = signature, catalogue = signatures.catalogue(), here = here,
     site_node = function(site) return here and python.sites[site] or nil end,
   }
@@ -412,41 +426,26 @@ local function modules_of(self, machine)
   end
 end
 
-local function read_sibling(path) return fs.read(path, source_module.limits.bytes) end
-
-function session.run(options)
-  local self <const> = session.open(options)
-  self.inputs, self.stats = {}, { instructions = 0 }
-  if not self.ok then return self end
-  local case <const> = options.case or { text = "", args = {} }
-  local bound <const>, bad <const> = case_module.bind(case, self.params, self.entry)
-  if not bound then
-    return failed(self, diagnostics.plain(bad.code, case_module.render(bad), { hint = case_module.signature(self.entry, self.params) }))
-  end
-
+-- Load the module, call the entry, collect. Everything that the kernel does wrong becomes a diagnostic.
+local function execute(self, options, bound)
   local machine <const> = nki.machine {
     target = self.target, isa = isa, language = language, mode = options.mode or "chip", execute = options.execute and true or false,
     poison = options.poison or 1, uninitialized = options.uninitialized or "error", none = runtime.None, tuple = runtime.Tuple,
   }
   local modules <const> = modules_of(self, machine)
   local roots <const> = options.roots or { self.file.path:match("^(.*)/[^/]*$") or "." }
-  local function print_to(text)
-    for line in text:gsub("\n$", ""):gmatch("[^\n]*") do
-      if #self.printed < session.printed_limit then self.printed[#self.printed + 1] = line end
-    end
-  end
-  python.set_print(print_to)
   python.limit(options.step_limit or session.step_limit)
   local module <const>, problem <const> = python.load {
     path = self.file.path, filename = self.file.path, source = self.file.text, tree = entry_module.prune(self.tree, self.reach), imports = "kernel",
     modules = modules, siblings = python.siblings { roots = roots, modules = modules, imports = "kernel", read = options.read or read_sibling },
   }
   if not module then return add_error(self, problem) end
-  local fn <const> = rawget(module, self.entry)
+  -- Sites of the record can be located as long as the result lives: the module is what keeps them.
+  self.location = function(site) return module and python.location(site) or nil end
   local ok <const>, kwargs, why = pcall(arguments, self, options, machine, bound)
   if not ok then return add_error(self, kwargs) end
   if not kwargs then return failed(self, diagnostics.plain("case-file", why)) end
-  local value <const>, err <const> = python.call(fn, {}, kwargs)
+  local value <const>, err <const> = python.call(rawget(module, self.entry), {}, kwargs)
   local stats_ok <const>, stats <const> = pcall(machine.stats, machine)
   if stats_ok then self.stats = stats end
   for _, warning in ipairs(machine:warnings()) do
@@ -460,6 +459,31 @@ function session.run(options)
   finish(self, options, machine, value)
   self.machine = machine
   if self.ok then self.record = machine:record() end
+  return self
+end
+
+function session.run(options)
+  local self <const> = session.open(options)
+  self.inputs, self.stats = {}, { instructions = 0 }
+  if not self.ok then return self end
+  local case <const> = options.case or { text = "", args = {} }
+  local bound <const>, bad <const> = case_module.bind(case, self.params, self.entry)
+  if not bound then
+    return failed(self, diagnostics.plain(bad.code, case_module.render(bad), { hint = case_module.signature(self.entry, self.params) }))
+  end
+  local before <const> = runtime.print_to
+  python.set_print(function(text)
+    for line in text:gsub("\n$", ""):gmatch("[^\n]*") do
+      if #self.printed < session.printed_limit then self.printed[#self.printed + 1] = line end
+    end
+  end)
+  local ok <const>, err <const> = pcall(execute, self, options, bound)
+  python.set_print(before)
+  if not ok then
+    -- Lack of memory and the machine's own refusals are the kernel's; anything else is a fault of ours and is raised.
+    if type(err) == "table" and err.code or tostring(err):find("not enough memory", 1, true) then return add_error(self, err) end
+    error(err, 0)
+  end
   return self
 end
 

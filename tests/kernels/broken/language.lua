@@ -74,6 +74,7 @@ return out
 
 local HEAD <const> = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\nimport numpy as np\n\n\n"
 
+row { code = "version-api", name = "nl.load in NKI 0.2", case = "x=float32[128,64]", version = "0.2", has = "0.3", body = "t = nl.load(x)\nreturn t\n" }
 row { code = "old-dialect", name = "neuronxcc", case = "x=float32[128,64]", text = [[
 import neuronxcc.nki as nki
 import neuronxcc.nki.language as nl

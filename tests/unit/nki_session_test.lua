@@ -1,0 +1,263 @@
+-- SPDX-License-Identifier: MIT
+-- One run of one kernel: arguments of every kind, outputs, files, imports, modes, and what is refused before it runs.
+local t <const> = require "tests.lib"
+local array <const> = require "rt.array"
+local case <const> = require "nki.case"
+local check <const> = require "nki.check"
+local session <const> = require "nki.session"
+
+local HEAD <const> = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\n"
+
+local function run(text, case_text, options)
+  local request <const> = { path = "k.py", source = HEAD .. text, case = assert(case.parse(case_text or "x=float32[128,8]")), execute = true }
+  for key, value in pairs(options or {}) do request[key] = value end
+  return session.run(request)
+end
+
+local function at(path, roots)
+  return session.run { path = path, case = assert(case.parse("x=float32[128,8]")), execute = true, roots = roots }
+end
+
+local function why(result)
+  local lines <const> = {}
+  for _, d in ipairs(result.diagnostics) do lines[#lines + 1] = d.code .. ": " .. d.message end
+  return table.concat(lines, "\n")
+end
+
+local COPY <const> = [[
+@nki.jit
+def k(x):
+    t = nl.load(x)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=t)
+    return out
+]]
+
+t.test("data goes in and comes out", function()
+  local x <const> = array.random { dtype = "float32", shape = { 128, 8 }, seed = 3, dist = "normal" }
+  local result <const> = run(COPY, nil, { inputs = { x = x } })
+  t.ok(result.ok, why(result))
+  t.eq(#result.outputs, 1)
+  t.eq(result.outputs[1].name, "out")
+  t.eq(result.outputs[1].array:totable(), x:totable())
+  t.eq(result.inputs.x:totable(), x:totable())
+  t.ok(result.stats.instructions >= 2)
+  t.ok(result.record)
+end)
+
+t.test("the same seed draws the same inputs, another seed others", function()
+  local a <const>, b <const>, c <const> = run(COPY, nil, { seed = 5 }), run(COPY, nil, { seed = 5 }), run(COPY, nil, { seed = 6 })
+  t.eq(a.outputs[1].array:hash(), b.outputs[1].array:hash())
+  t.ok(a.outputs[1].array:hash() ~= c.outputs[1].array:hash())
+end)
+
+t.test("shape-only runs make no arrays", function()
+  local result <const> = run(COPY, "x=float32[128,4096]", { execute = false })
+  t.ok(result.ok, why(result))
+  t.eq(result.outputs[1].array, nil)
+end)
+
+t.test("arguments of every kind reach the kernel", function()
+  local result <const> = run([[
+@nki.jit
+def k(x, n, scale=1.0, flag=False, name="a", pair=(1, 2), nothing=None, kind=nl.float32):
+    assert n == 3 and flag and name == "it's" and pair == (4, (5, 0.5)) and nothing == None
+    assert kind == nl.bfloat16, f"{kind}"
+    t = nl.load(x)
+    y = nl.ndarray(x.shape, dtype=kind, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=y, data=t, op0=nl.multiply, operand0=scale)
+    out = nl.ndarray(x.shape, dtype=kind, buffer=nl.shared_hbm)
+    nl.store(out, value=y)
+    return out
+]], 'x=float32[128,8], n=3, scale=0.5, flag=true, name="it\'s", pair=(4,(5,0.5)), nothing=None, kind=bfloat16')
+  t.ok(result.ok, why(result))
+  t.eq(result.outputs[1].array.dtype, "bfloat16")
+end)
+
+t.test("several outputs keep their names and order", function()
+  local result <const> = run([[
+@nki.jit
+def k(x):
+    t = nl.load(x)
+    first = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    second = nl.ndarray((128, 1), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(first, value=t)
+    nl.store(second, value=t[:, 0:1])
+    return first, second
+]])
+  t.ok(result.ok, why(result))
+  t.eq({ result.outputs[1].name, result.outputs[2].name }, { "first", "second" })
+  t.eq(result.outputs[2].array.shape, { 128, 1 })
+end)
+
+t.test("an input from a file brings its own shape and dtype", function()
+  local dir <const> = t.tmpdir()
+  local x <const> = array.random { dtype = "float16", shape = { 64, 5 }, seed = 1, dist = "normal" }
+  t.write(dir .. "/x.npy", array.write_npy(x))
+  local result <const> = run(COPY, "x=@x.npy", { cwd = dir })
+  t.ok(result.ok, why(result))
+  t.eq(result.outputs[1].array.dtype, "float16")
+  t.eq(result.outputs[1].array:totable(), x:totable())
+  t.write(dir .. "/bad.npy", "not an array")
+  t.eq(run(COPY, "x=@bad.npy", { cwd = dir }).diagnostics[1].code, "case-file")
+  t.eq(run(COPY, "x=@none.npy", { cwd = dir }).diagnostics[1].code, "case-file")
+end)
+
+t.test("data of another shape than the case says is refused", function()
+  local x <const> = array.random { dtype = "float32", shape = { 64, 8 }, seed = 3, dist = "normal" }
+  local result <const> = run(COPY, nil, { inputs = { x = x } })
+  t.eq(result.ok, false)
+  t.eq(result.diagnostics[1].code, "case-file")
+end)
+
+t.test("what a kernel prints is kept", function()
+  local result <const> = run("@nki.jit\ndef k(x):\n    print(f\"shape {x.shape}\", 1)\n    print('a\\nb')\n" .. COPY:gsub("^.-def k%(x%):\n", ""))
+  t.ok(result.ok, why(result))
+  t.eq(result.printed, { "shape (128, 8) 1", "a", "b" })
+end)
+
+t.test("exact mode does not round, chip mode does", function()
+  local text <const> = [[
+@nki.jit
+def k(x):
+    t = nl.load(x)
+    y = nl.ndarray(x.shape, dtype=nl.bfloat16, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=y, data=t, op0=nl.multiply, operand0=1.001)
+    out = nl.ndarray(x.shape, dtype=nl.bfloat16, buffer=nl.shared_hbm)
+    nl.store(out, value=y)
+    return out
+]]
+  local chip <const>, exact <const> = run(text, nil, { mode = "chip", seed = 1 }), run(text, nil, { mode = "exact", seed = 1 })
+  t.ok(chip.ok and exact.ok, why(chip) .. why(exact))
+  t.ok(chip.outputs[1].array:cast("float64"):at(0) ~= exact.outputs[1].array:cast("float64"):at(0))
+end)
+
+t.test("sibling files are imported, judged, and blamed by their own line", function()
+  local dir <const> = t.tmpdir()
+  t.write(dir .. "/helpers.py", "import nki.language as nl\n\ndef double(t):\n    return nl.multiply(t, 2.0)\n\ndef bad(t):\n    return t is None\n")
+  t.write(dir .. "/k.py", HEAD .. "from helpers import double\n" .. COPY:gsub("value=t", "value=double(t)"))
+  local good <const> = at(dir .. "/k.py", { dir })
+  t.ok(good.ok, why(good))
+  t.write(dir .. "/k.py", HEAD .. "from helpers import bad\n" .. COPY:gsub("value=t", "value=bad(t)"))
+  local judged <const> = at(dir .. "/k.py", { dir })
+  t.eq(judged.ok, false)
+  t.eq(judged.diagnostics[1].code, "python-not-allowed")
+  t.eq(judged.diagnostics[1].file, dir .. "/helpers.py")
+  t.eq(judged.diagnostics[1].line, 7)
+  t.write(dir .. "/helpers.py",
+    "import nki.isa as nisa\nimport nki.language as nl\n\ndef double(t):\n    nisa.tensor_copy(dst=t, src=t[:, 0:1])\n    return t\n")
+  t.write(dir .. "/k.py", HEAD .. "from helpers import double\n" .. COPY:gsub("value=t", "value=double(t)"))
+  local blamed <const> = at(dir .. "/k.py", { dir })
+  t.eq(blamed.ok, false)
+  t.eq(blamed.diagnostics[1].code, "free-size-mismatch")
+  t.eq(blamed.diagnostics[1].file, dir .. "/helpers.py")
+  t.eq(blamed.diagnostics[1].line, 5)
+  t.eq(blamed.diagnostics[1].fix, nil)
+end)
+
+t.test("an import outside the granted folders finds nothing", function()
+  local dir <const> = t.tmpdir()
+  os.execute("mkdir " .. dir .. "/inside")
+  t.write(dir .. "/secret.py", "value = 1\n")
+  t.write(dir .. "/inside/k.py", HEAD .. "from ..secret import value\n" .. COPY:gsub("return out", "return value"))
+  local result <const> = at(dir .. "/inside/k.py", { dir .. "/inside" })
+  t.eq(result.ok, false)
+  t.eq(result.diagnostics[1].line, 4, why(result))
+end)
+
+t.test("classes of a kernel: NKIObject, dataclass, Enum", function()
+  local result <const> = run([[
+from enum import Enum
+from dataclasses import dataclass
+
+class Kind(Enum):
+    ADD = 1
+    MUL = 2
+
+@dataclass
+class Config(nl.NKIObject):
+    width: int
+    kind: Kind = Kind.ADD
+
+    def doubled(self):
+        return self.width * 2
+
+class State(nl.NKIObject):
+    def __init__(self, n):
+        self.n = n
+
+@nki.jit
+def k(x):
+    c = Config(4)
+    s = State(c.doubled())
+    assert s.n == 8 and c.kind == Kind.ADD and c.kind != Kind.MUL
+    t = nl.load(x)
+    out = nl.ndarray((128, s.n), dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=t)
+    return out
+]])
+  t.ok(result.ok, why(result))
+end)
+
+t.test("warnings of the machine are warnings", function()
+  local result <const> = run([[
+@nki.jit
+def k(x):
+    t = nl.load(x)
+    y = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
+    nisa.activation(dst=y, op=nl.sin, data=t, scale=100.0)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=y)
+    return out
+]])
+  t.ok(result.ok, why(result))
+  t.eq(result.diagnostics[1].code, "activation-range")
+  t.eq(result.diagnostics[1].severity, "warning")
+  t.eq(result.diagnostics[1].line, 8)
+end)
+
+t.test("versions, targets and entries that are none", function()
+  t.eq(run(COPY, nil, { version = "0.9" }).diagnostics[1].code, "bad-version")
+  t.eq(run(COPY, nil, { target = "trn9" }).diagnostics[1].code, "bad-target")
+  t.eq(run(COPY, nil, { entry = "kk" }).diagnostics[1].code, "entry-missing")
+  t.eq(session.run({ path = "/nowhere/k.py", case = case.parse("") }).diagnostics[1].code, "file-missing")
+end)
+
+t.test("an old target warns once and is checked by its limits", function()
+  local report <const> = check.run { path = "k.py", source = HEAD .. COPY, cases = { "x=float32[128,8]", "x=float32[64,8]" }, target = "trn1" }
+  t.ok(report.ok)
+  t.eq(#report.diagnostics, 1)
+  t.eq(report.diagnostics[1].severity, "warning")
+end)
+
+t.test("check without a case says which one it needs", function()
+  local report <const>, err <const> = check.run { path = "k.py", source = HEAD .. COPY }
+  t.eq(report, nil)
+  t.eq(err.code, "bad-case")
+  t.has(err.hint, "x=float32[128,512]")
+  local judged <const> = check.run { path = "k.py", source = HEAD .. COPY:gsub("t = nl", "t = x is None\n    t = nl") }
+  t.eq(judged.ok, false)
+  t.eq(judged.diagnostics[1].code, "python-not-allowed")
+end)
+
+t.test("several cases: each is reported, a diagnostic that all share once", function()
+  local text <const> = HEAD .. "@nki.jit\ndef k(x):\n    t = nl.ndarray((x.shape[0], 8), dtype=x.dtype, buffer=nl.sbuf)\n    nisa.dma_copy(dst=t, src=x)\n"
+    .. "    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)\n    nisa.dma_copy(dst=out, src=t)\n    return out\n"
+  local report <const> = check.run { path = "k.py", source = text, cases = { "x=float32[64,8]", "x=float32[64,9]", "x=float32[64,9]" } }
+  t.eq(report.ok, false)
+  t.eq({ report.cases[1].ok, report.cases[2].ok, report.cases[3].ok }, { true, false, false })
+  t.eq(#report.diagnostics, 1)
+end)
+
+t.test("a run leaves no array behind", function()
+  collectgarbage()
+  collectgarbage()
+  local before <const> = array.memory()
+  do
+    local result <const> = run(COPY, "x=float32[128,4096]")
+    t.ok(result.ok)
+  end
+  collectgarbage()
+  collectgarbage()
+  t.eq(array.memory(), before)
+end)
