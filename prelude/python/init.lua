@@ -207,7 +207,7 @@ function python.prepare(options)
   if not runnable then return nil, failure(lowering_error.code, lowering_error.message, filename, lowering_error) end
   local chunk <const>, complaint <const> = load_chunk(runnable.source, "@=" .. filename, "t", {})
   if not chunk then
-    local line <const> = tonumber(tostring(complaint):match ":(%d+):")
+    local line <const> = tonumber(tostring(complaint):match ":(%d+):") or 1
     local what <const> = tostring(complaint)
     if what:find "too many" or what:find "overflow" or what:find "limit" or what:find "registers" then
       return nil, failure("python-unsupported", "this part of the program is too large or nested too deeply", filename, { line = line, column = 1 })

@@ -204,7 +204,8 @@ end
 
 function kinds.UnaryOp(self, node)
   if node.op == "Not" then
-    local code <const>, depth <const> = self:cond(node.operand)
+    local code, depth = self:cond(node.operand)
+    if depth > DEPTH_MAX then code, depth = self:hoist(code), 0 end
     return "(not " .. code .. ")", depth + 1
   end
   local operand <const> = node.operand
@@ -213,7 +214,8 @@ function kinds.UnaryOp(self, node)
     if operand.kind_of == "bigint" and operand.value == "9223372036854775808" then return "0x8000000000000000" end
     if operand.kind_of == "float" then return "-" .. kinds.Constant(self, operand) end
   end
-  local code <const>, depth <const> = self:expr(operand)
+  local code, depth = self:expr(operand)
+  if depth > DEPTH_MAX then code, depth = self:hoist(code), 0 end
   return self:call(node.op, self:site(node), code), depth + 1
 end
 
@@ -433,7 +435,8 @@ function E:is_imported(node)
 end
 
 function kinds.Attribute(self, node)
-  local code <const>, depth <const> = self:expr(node.value)
+  local code, depth = self:expr(node.value)
+  if depth > DEPTH_MAX then code, depth = self:hoist(code), 0 end
   if self:is_imported(node.value) then
     local place <const> = self:cache_place()
     return ("(K[%d] or %s)"):format(place, self:call("KATTR", "K", place, self:site(node), code, quote(node.attr))), depth + 1

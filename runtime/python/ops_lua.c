@@ -336,10 +336,10 @@ static int op_trace(lua_State *L) {
 
 void pv_register_core(lua_State *L) {
     static const luaL_Reg functions[] = {
-        {"setup", op_setup},         {"TRUE", op_true},   {"NOT", op_not},   {"STEP", op_step},
-        {"UNBOUND", op_unbound},     {"FREE", op_free},   {"LIST", op_list}, {"TUPLE", op_tuple},
-        {"type_name", op_type_name}, {"kind", op_kind},   {"site", op_site}, {"limit", op_limit},
-        {"reset", op_reset}, {"interrupt", op_interrupt},         {"trace", op_trace}, {NULL, NULL},
+        {"setup", op_setup},         {"TRUE", op_true},           {"NOT", op_not},     {"STEP", op_step},
+        {"UNBOUND", op_unbound},     {"FREE", op_free},           {"LIST", op_list},   {"TUPLE", op_tuple},
+        {"type_name", op_type_name}, {"kind", op_kind},           {"site", op_site},   {"limit", op_limit},
+        {"reset", op_reset},         {"interrupt", op_interrupt}, {"trace", op_trace}, {NULL, NULL},
     };
     luaL_setfuncs(L, functions, 0);
 }
@@ -353,6 +353,7 @@ int luaopen_rt_pyops(lua_State *L) {
     pv_register_subscript(L);
     pv_register_dict(L);
     pv_register_call(L);
+    pv_register_method(L);
     pv_register_attr(L);
     pv_register_iter(L);
     pv_register_text(L);

@@ -152,6 +152,7 @@ void pv_register_compare(lua_State *L);
 void pv_register_subscript(lua_State *L);
 void pv_register_dict(lua_State *L);
 void pv_register_call(lua_State *L);
+void pv_register_method(lua_State *L);
 void pv_register_attr(lua_State *L);
 void pv_register_iter(lua_State *L);
 void pv_register_text(lua_State *L);
