@@ -223,7 +223,8 @@ static int op_unpack_star(lua_State *L) {
     return (int)(before + after + 1);
 }
 
-// EXTEND(site, table, iterable, star): append the items to a plain table, list or tuple; star: they are a call's arguments
+// EXTEND(site, table, iterable, star): append the items to a plain table, list or tuple; star: they are a call's
+// arguments
 static int op_extend(lua_State *L) {
     pv_site(L, 1);
     enum pv_kind kind = pv_kind(L, 3);
