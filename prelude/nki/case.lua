@@ -4,6 +4,7 @@
 --   case.parse(text)            -> {text=, args={...}} | nil, err
 --   case.bind(parsed, params)   -> {by name} | nil, err     params: list of {name=, default=bool}
 --   case.format(parsed)         -> canonical text
+--   case.line(err)              -> the error on one line
 --   case.render(err)            -> the error as lines, with the character pointed at
 --
 -- args: {name=, column=, kind="tensor", dtype=, shape={}} | {kind="value", value=} | {kind="file", path=} |
@@ -408,6 +409,16 @@ function case.bind(parsed, params, name)
     }
   end
   return by_name
+end
+
+-- The error on one line: which character of which case, what is wrong. What is accepted goes beside it, as a hint.
+function case.line(err)
+  local text <const>, column <const> = err.text or "", err.column or 1
+  local shown <const> = #text > 80 and text:sub(1, 77) .. "..." or text
+  if column > #text then return ('case "%s": %s'):format(shown, err.message) end
+  local word = text:sub(column, math.max(column, (err.end_column or column + 1) - 1))
+  if #word > 24 then word = word:sub(1, 24) .. "..." end
+  return ('case "%s", character %d (%s): %s'):format(shown, utf8.len(text, 1, column) or column, word, err.message)
 end
 
 -- The error as lines: what, then the text with a caret under the character, then what is accepted.

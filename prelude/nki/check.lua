@@ -101,7 +101,9 @@ function check.cases(texts, cwd)
   for i, text in ipairs(texts or {}) do
     local parsed <const>, err <const> = case.parse(text)
     if not parsed then
-      return input_error("bad-case", case.render(err), { column = err.column, text = err.text })
+      return input_error("bad-case", case.line(err), {
+        column = err.column, text = err.text, pointer = case.render(err), hint = err.accepted and "accepted: " .. err.accepted,
+      })
     end
     for _, arg in ipairs(parsed.args) do
       if arg.kind == "file" and cwd and arg.path:sub(1, 1) ~= "/" then arg.file = cwd .. "/" .. arg.path end
@@ -170,7 +172,7 @@ function check.run(options)
     report.functions = report.functions or result.functions
     local first <const> = first_error(result)
     if first and INPUT[first.code] then
-      return input_error(first.code, first.message, { hint = first.hint, line = first.line })
+      return input_error(first.code, first.message, { hint = first.hint, line = first.line, pointer = first.pointer })
     end
     if options.fixes ~= false then
       for _, d in ipairs(result.diagnostics) do
@@ -189,6 +191,7 @@ function check.run(options)
     end
     report.cases[i] = { case = parsed.text, ok = result.ok, diagnostics = result.diagnostics, stats = result.stats, printed = result.printed }
     report.ok = report.ok and result.ok
+    if first and first.code == "entry-ambiguous" then report.exit_status = 2 end -- a choice is missing, nothing is wrong yet
     if first and (first.from_lint or first.code == "syntax" or first.code:match("^entry")) then break end -- every case would say the same
   end
   return report

@@ -469,7 +469,9 @@ function session.run(options)
   local case <const> = options.case or { text = "", args = {} }
   local bound <const>, bad <const> = case_module.bind(case, self.params, self.entry)
   if not bound then
-    return failed(self, diagnostics.plain(bad.code, case_module.render(bad), { hint = case_module.signature(self.entry, self.params) }))
+    return failed(self, diagnostics.plain(bad.code, case_module.line(bad), {
+      pointer = case_module.render(bad), hint = bad.accepted and "accepted: " .. bad.accepted,
+    }))
   end
   local before <const> = runtime.print_to
   python.set_print(function(text)

@@ -70,7 +70,21 @@ local function row_loop(c, limit)
   local size_text, rank
   local operand <const> = c.err.operands and c.err.operands[1]
   local whole -- `x.shape`
-  if shape.type == "Tuple" and #shape.elts >= 2 then
+  if (c:op_of(c.call) or ""):match("^nki%.language%.load") then
+    -- nl.load(x), nl.load(x[0:256, :]): the size is the tensor's, or the slice's end.
+    if shape.type == "Name" then
+      size_text = shape.id .. ".shape[0]"
+    elseif shape.type == "Subscript" and shape.value.type == "Name" then
+      local first <const> = shape.slice.type == "Tuple" and shape.slice.elts[1] or shape.slice
+      if first.type == "Slice" and first.upper and (not first.lower or c:text(first.lower) == "0") then
+        size_text = c:text(first.upper)
+      elseif first.type == "Slice" and not first.lower and not first.upper then
+        size_text = shape.value.id .. ".shape[0]"
+      end
+    end
+    rank = operand and operand.shape and #operand.shape or 2
+    if not size_text then return nil end
+  elseif shape.type == "Tuple" and #shape.elts >= 2 then
     size_text, rank = c:text(shape.elts[1]), #shape.elts
   elseif shape.type == "Attribute" and shape.attr == "shape" then
     whole = c:text(shape)
@@ -190,7 +204,7 @@ function limits.partition(c)
   if not call then return nil end
   local op <const> = c:op_of(call) or ""
   local pmax <const> = c:nl("tile_size.pmax")
-  if op:match("^nki%.language%.") and c:allocation_arg(call, "shape") then
+  if op:match("^nki%.language%.") and not op:match("load") and c:allocation_arg(call, "shape") then
     local shape <const> = c:allocation_arg(call, "shape")
     if shape.type == "Tuple" or shape.type == "List" then add(fixes, constant_candidate(c, shape.elts[1], limit, pmax)) end
     local extent <const> = c.err.extent or c.err.operands and c.err.operands[1] and c.err.operands[1].shape and c.err.operands[1].shape[1]

@@ -14,6 +14,25 @@ nisa.dma_copy(dst=out, src=y)
 return out
 ]], fixed = "nl.tile_size.pmax" }
 
+row { code = "partition-exceeds-limit", name = "whole tensor loaded at once", case = "x=float32[300,64], b=float32[300,1]", repairs = 1,
+  reference = "numpy.tanh(x + b)", body = [[
+"""Adds a column
+and squashes."""
+xt = nl.load(x)
+bt = nl.load(b)
+y = nl.tanh(nl.add(xt, bt))
+out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+nl.store(out, value=y)
+return out
+]], fixed = "nl.load(x[row:row + rows])" }
+
+row { code = "partition-exceeds-limit", name = "a slice of 256 rows", case = "x=float32[256,64]", repairs = 1, reference = "numpy.exp(x)", body = [[
+out = nl.ndarray((256, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+xt = nl.load(x[0:256, 0:64])
+nl.store(out[0:256, 0:64], value=nl.exp(xt))
+return out
+]] }
+
 row { code = "partition-exceeds-limit", name = "tile constant of 256", case = "x=float32[512,64]", repairs = 1, reference = "x", body = [[
 TILE = 256
 out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
