@@ -70,7 +70,7 @@ local function normalise(err)
   if type(err) == "table" and err.kind then return err end
   if type(err) == "string" then
     if err:find("stack overflow", 1, true) or err:find("error in error handling", 1, true) then
-      return { kind = "python", etype = "RecursionError", message = "maximum recursion depth exceeded" }
+      return { kind = "python", etype = "RecursionError", message = "maximum recursion depth exceeded", site = false }
     end
     if err:find("not enough memory", 1, true) then
       return { kind = "nki", code = "memory-limit", message = "the program needs more memory than it is allowed" }
@@ -95,6 +95,13 @@ end
 
 X.PCALL = function(fn, handler) return xpcall(fn, handler) end
 R.handler = X.HANDLER
+
+-- The same for what no handler saw: Lua calls none when memory ends.
+function R.as_error(err)
+  local e <const> = normalise(err)
+  if e.site == nil then e.site = ops.site() end
+  return e
+end
 
 -- Errors no Python code may catch.
 local function uncatchable(e) return e.kind ~= "python" end

@@ -175,7 +175,7 @@ end
 function python.protect(fn, ...)
   local ok <const>, value <const> = xpcall(fn, R.handler, ...)
   if ok then return value == nil and R.None or value end
-  return nil, report(value)
+  return nil, report(R.as_error(value))
 end
 
 -- loading ---------------------------------------------------------------------------------------------------------------------

@@ -441,6 +441,13 @@ t.test("too large a sequence is refused before memory is", function()
   end
 end)
 
+t.test("the end of memory is reported at a line", function()
+  local host <const> = python.module { name = "host", attrs = { full = python.define("full", "", function() error("not enough memory", 0) end) } }
+  local err <const> = fails("import host\ntry:\n    host.full()\nexcept Exception:\n    pass\n", { modules = function() return host end })
+  t.eq({ err.code, err.line }, { "memory-limit", 3 })
+  t.eq(fails("def f(n):\n    return (1 +\n      f(n))\nf(1)\n").line, 3)
+end)
+
 t.test("large functions, displays, calls and expressions", function()
   local lines <const> = { "def f():" }
   for i = 1, 300 do lines[#lines + 1] = ("    a%d = %d"):format(i, i) end
