@@ -172,6 +172,22 @@ t.test("reads of memory that was never written are refused, by element", functio
   end
 end)
 
+t.test("a broadcast view sliced back to one of its copies can be written", function()
+  local k <const> = kit.machine { execute = false }
+  local wide <const> = k.v.broadcast(k.v.expand_dim(k.new({ 64, 8 }), 1), 1, 4)
+  refused("dst-repeats", k.f.memset, wide, 0.0)
+  t.ok(k.f.memset(k.at(wide, { 0, 64 }, 2), 0.0))
+end)
+
+t.test("patterns in HBM that run over the end of a row", function()
+  local k <const> = kit.machine { execute = false }
+  local h <const>, x <const> = k.new({ 4, 8 }, "float32", "hbm"), k.full({ 3, 4 })
+  k.f.dma_copy(k.v.ap(h, { { 8, 3 }, { 1, 4 } }, 6), x) -- 6..9, 14..17, 22..25
+  k.f.dma_copy(k.new({ 1, 4 }), k.at(k.v.reshape(h, { 32 }), { 14, 18 }))
+  refused("uninitialized-read", k.f.dma_copy, k.new({ 1, 2 }), k.at(h, 1, { 2, 4 }))
+  refused("uninitialized-read", k.f.dma_copy, k.new({ 1, 8 }), k.at(h, 0))
+end)
+
 t.test("uninitialised reads can be warnings, and the memory is poisoned", function()
   for poison, expect in pairs { function(v) return v ~= v end, function(v) return v == -11000 end } do
     local k <const> = kit.machine { uninitialized = "warning", poison = poison }
@@ -281,6 +297,19 @@ t.test("accumulation follows what wrote the bank before", function()
   t3.f.memset(d3, 10.0)
   t3.f.nc_matmul(d3, s3, v3, false, false, false, true)
   t.eq(t3.m:read(d3)[1], 14.0)
+end)
+
+t.test("a matmul sees what was written to its operands since the last one", function()
+  local k <const> = kit.machine()
+  local s <const>, v <const> = matmul_tiles(k, 4, 3, 5)
+  local d <const> = k.new({ 3, 5 }, "float32", "psum")
+  k.f.nc_matmul(d, s, v)
+  k.f.memset(v, 2.0)
+  k.f.nc_matmul(d, s, v, false, false, false, false)
+  t.eq(k.m:read(d)[1], 8.0)
+  k.f.memset(k.at(s, { 0, 4 }, { 0, 1 }), 3.0)
+  k.f.nc_matmul(d, s, v, false, false, false, false)
+  t.eq({ k.m:read(d)[1], k.m:read(d)[6] }, { 24.0, 8.0 })
 end)
 
 t.test("transposes", function()
