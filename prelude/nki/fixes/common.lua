@@ -226,6 +226,69 @@ function context:reshape(call, have, want, texts)
   return { self:replace(shape, "(" .. table.concat(parts, ", ") .. (#want == 1 and "," or "") .. ")") }
 end
 
+-- Are all names of an expression bound before a line of this function?
+function context:bound_before(node, line)
+  if not self.first_bound then
+    self.first_bound = {}
+    for _, arg in ipairs(self.fn and self.fn.args.args or {}) do self.first_bound[arg.arg] = 0 end
+    ast.walk(self.tree, function(child)
+      if child.type == "Name" and child.ctx == "Store" then
+        local at <const> = self.first_bound[child.id]
+        if not at or child.lineno < at then self.first_bound[child.id] = child.lineno end
+      elseif child.type == "Import" or child.type == "ImportFrom" then
+        for _, alias in ipairs(child.names) do self.first_bound[alias.asname or alias.name] = 0 end
+      end
+    end)
+  end
+  for name in pairs(ast.loads(node)) do
+    local at <const> = self.first_bound[name]
+    if not at or at >= line then return false end
+  end
+  return true
+end
+
+-- The name that `a, b = x.shape` gave to dimension d (from 1) of the tensor called `name`, or nil.
+function context:shape_name(name, d)
+  local found
+  ast.walk(self.fn or self.tree, function(child)
+    if child.type == "Assign" and child.targets[1].type == "Tuple" and child.value.type == "Attribute" and child.value.attr == "shape"
+      and child.value.value.type == "Name" and child.value.value.id == name then
+      local element <const> = child.targets[1].elts[d]
+      if element and element.type == "Name" and element.id ~= "_" then found = element end
+    end
+  end)
+  return found
+end
+
+-- The expression for the size of dimension d (from 1) of an operand, usable before the given line; nil when there is
+-- none. x[r:r + p, :] -> p, cols (or x.shape[1]).
+function context:size_text(node, d, line)
+  if not node then return nil end
+  if node.type == "Name" then
+    local named <const> = self:shape_name(node.id, d)
+    if named and self:bound_before(named, line) then return named.id end
+    local made <const> = self:allocation(node)
+    local shape <const> = made and self:allocation_arg(made, "shape")
+    if shape and shape.type == "Tuple" and shape.elts[d] and self:bound_before(shape.elts[d], line) then return self:text(shape.elts[d]) end
+    return self:bound_before(node, line) and ("%s.shape[%d]"):format(node.id, d - 1) or nil
+  end
+  if node.type ~= "Subscript" or node.value.type ~= "Name" then return nil end
+  local keys <const> = node.slice.type == "Tuple" and node.slice.elts or { node.slice }
+  local key <const> = keys[d]
+  if not key then return self:size_text(node.value, d, line) end
+  if key.type ~= "Slice" or key.step then return nil end
+  if not key.lower and not key.upper then return self:size_text(node.value, d, line) end
+  if not key.upper then return nil end
+  if not self:bound_before(key.upper, line) or key.lower and not self:bound_before(key.lower, line) then return nil end
+  local low <const>, high <const> = key.lower and self:text(key.lower) or "0", self:text(key.upper)
+  if low == "0" then return high end
+  if high:sub(1, #low + 3) == low .. " + " then
+    local rest <const> = high:sub(#low + 4)
+    return rest:find("[-+]") and nil or rest
+  end
+  return ("%s - %s"):format(high, low:find("[-+ ]") and "(" .. low .. ")" or low)
+end
+
 -- The constant behind a size: the node to edit when `node` is an integer literal, or a name bound once to one.
 -- Returns node, value.
 function context:constant(node, depth)

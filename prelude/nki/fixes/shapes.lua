@@ -115,13 +115,16 @@ local function across_partitions(c, small, big)
   })
 end
 
--- Make the tile behind an operand as large as another one.
-local function resize(c, name, want, why)
+-- Make the tile behind an operand as large as another one (`other`: the operand whose sizes it takes).
+local function resize(c, name, want, why, other)
   local node <const>, operand <const> = c:arg(name), c:operand(name)
   if not node or not operand or not operand.shape or node.type ~= "Name" then return nil end
   local made <const> = c:allocation(node, operand)
   if not made then return nil end
-  local edits <const> = c:reshape(made, operand.shape, want)
+  local texts <const> = {}
+  local model <const> = other and c:arg(other)
+  for d = 1, model and #want or 0 do texts[d] = c:size_text(model, d, made.lineno) end
+  local edits <const> = c:reshape(made, operand.shape, want, texts)
   if not edits or #edits == 0 then return nil end
   return c:fix(why or ("allocate `%s` as %s"):format(node.id, common.shape_text(want)), edits)
 end
@@ -192,11 +195,11 @@ local function copies(c, dst, src)
   local d_on_chip <const>, s_on_chip <const> = d.buffer == "sbuf" or d.buffer == "psum", s.buffer == "sbuf" or s.buffer == "psum"
   add(fixes, reslice(c, src, dst))
   add(fixes, reslice(c, dst, src))
-  if d_on_chip then add(fixes, resize(c, dst, s.shape)) end
-  if s_on_chip then add(fixes, resize(c, src, d.shape)) end
+  if d_on_chip then add(fixes, resize(c, dst, s.shape, nil, src)) end
+  if s_on_chip then add(fixes, resize(c, src, d.shape, nil, dst)) end
   add(fixes, slice_to(c, dst, src))
   add(fixes, slice_to(c, src, dst))
-  if not d_on_chip then add(fixes, resize(c, dst, s.shape)) end
+  if not d_on_chip then add(fixes, resize(c, dst, s.shape, nil, src)) end
   return fixes
 end
 
@@ -240,7 +243,7 @@ function shapes.operands(c)
   for _, order in ipairs { { a, b }, { b, a } } do
     local wrong <const>, right <const> = order[1], order[2]
     if wrong.name == "dst" then
-      add(fixes, resize(c, "dst", right.shape))
+      add(fixes, resize(c, "dst", right.shape, nil, right.name))
       add(fixes, slice_to(c, "dst", right.name))
     end
   end
@@ -249,7 +252,7 @@ function shapes.operands(c)
     if wrong.name ~= "dst" then
       add(fixes, reslice(c, wrong.name, right.name))
       add(fixes, slice_to(c, wrong.name, right.name))
-      add(fixes, resize(c, wrong.name, right.shape))
+      add(fixes, resize(c, wrong.name, right.shape, nil, right.name))
     end
   end
   return fixes
