@@ -367,7 +367,13 @@ builtin("reversed", "sequence /", function(items)
   end)
 end)
 
-builtin("iter", "object /", function(x) return kind(x) == "iterator" and x or R.iterator(R.iterate(x)) end)
+builtin("iter", "object sentinel= /", function(x, sentinel)
+  if sentinel == None then return kind(x) == "iterator" and x or R.iterator(R.iterate(x)) end
+  return R.iterator(function()
+    local item <const> = R.call(x)
+    if not R.equal(item, sentinel) then return item end
+  end)
+end)
 
 builtin("next", "iterator *default", function(x, default)
   local class <const> = R.instance_class(x)
@@ -488,8 +494,6 @@ for name in ("open eval exec compile __import__ input globals locals dir breakpo
     R.stop("not-allowed", "`%s` is not available to kernels and references", name)
   end)
 end
-R.refused_builtins = { open = true, eval = true, exec = true, compile = true, __import__ = true, input = true, globals = true, locals = true,
-  breakpoint = true }
 
 B.NotImplemented, B.Ellipsis = R.NotImplemented, R.Ellipsis
 B.__debug__ = true

@@ -164,11 +164,9 @@ end
 
 function R.new_class(name, bases, home, qualname)
   if #bases == 0 and R.types.object then bases = { R.types.object } end
-  for i, base in ipairs(bases) do
+  for _, base in ipairs(bases) do
     if R.kind(base) ~= "class" then
-      local alias <const> = R.base_of and R.base_of(base)
-      if not alias then R.raise("TypeError", "a class cannot inherit from a '%s' object", R.type_name(base)) end
-      bases[i] = alias
+      R.raise("TypeError", "a class cannot inherit from a '%s' object", R.type_name(base))
     end
   end
   local class <const> = setmetatable({ {}, false, name, { __pytype = name }, nil, false, bases, {}, {}, qualname or name, nil, home or "" }, R.Class)

@@ -12,14 +12,9 @@ local kinds <const>, quote <const> = E.kinds, E.quote
 -- A function that takes plain positional parameters only and checks their number itself.
 function E.is_simple(args) return not args.vararg and not args.kwarg and #args.kwonlyargs == 0 end
 
-function E.counts(args)
-  local most <const> = #args.posonlyargs + #args.args
-  return most - #args.defaults, most
-end
-
 -- The FunctionDef that a name certainly stands for, if any.
 function E:known_function(node)
-  if node.type ~= "Name" then return nil end
+  if node.type ~= "Name" or self.module.star_import then return nil end
   local kind <const>, var <const> = scopes.resolve(self.scope, node.id)
   local def <const> = var and var.def
   if not def or def.type ~= "FunctionDef" or #def.decorator_list > 0 or not E.is_simple(def.args) then return nil end

@@ -2,7 +2,6 @@
 -- Lowering of functions, lambdas and classes. A Python function becomes a Lua function whose locals are all declared at
 -- its top (so closures see later bindings, as in Python); absent arguments are nil and get their defaults there.
 
-local scopes <const> = require "python.lower_scope"
 local E <const> = require "python.lower_call"
 
 local kinds <const>, quote <const> = E.kinds, E.quote
@@ -264,7 +263,5 @@ function E:is_assigned(var)
   end
   return false
 end
-
-E.resolve = scopes.resolve
 
 return E

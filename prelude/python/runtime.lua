@@ -5,6 +5,18 @@
 -- A Python error is the Lua error {kind="python", etype=, message=, site=, value=<exception object>}; an error of the
 -- machine is {kind="nki", code=, message=, site=} and no `except` catches it.
 
+--
+-- Objects of native code take part through fields of their metatable, Lua or C functions all:
+--   __pytype (a name, or function(obj) -> name), __pyclass (a class, for type() and isinstance()), __methods = {name = native
+--   function taking self first}, __pygetattr(obj, name) -> value or nil, __pysetattr(obj, name, value),
+--   __subscript(obj, format, ...), __setsubscript(obj, value, format, ...): one character per index in the format, `i` one
+--   value, `s` three (start, stop, step), `e` an ellipsis and `n` None without one,
+--   __pybinop(op, a, b), __pyibinop(op, a, b) for `a op= b`, __pyunop(op, a), __pycompare(op, a, b): nil declines,
+--   __pytruth(obj), __pylen(obj), __pycontains(obj, item), __pyiter(obj) -> Lua function giving items until nil,
+--   __pycall(obj, args, kwargs), __pyhash(obj) -> a value to hash in its place, __pyenter(obj), __pyexit(obj, error or nil),
+--   __pyindex, __pyint, __pyfloat, __pyabs(obj), __pyround(obj, digits), __pyrepr, __pystr(obj), __pyformat(obj, spec),
+--   __pycopy(obj), __pyinstancecheck(obj, value).
+
 local ops <const> = require "rt.pyops"
 
 local R <const> = { ops = ops }
@@ -152,14 +164,12 @@ function R.define(name, params_text, fn, defaults)
   return R.native(spec)
 end
 
--- A table of methods from {name = {params, fn}}, self first.
+-- A table of methods from {name = {params, fn, defaults}}; fn gets self first. Messages call them type.name().
 function R.methods(type_name, rows)
   local out <const> = {}
-  for name, row in pairs(rows) do out[name] = R.define(name, "self " .. row[1] .. (row[1]:find("/", 1, true) and "" or ""), row[2], row[3]) end
-  R.method_owner[out] = type_name
+  for name, row in pairs(rows) do out[name] = R.define(type_name .. "." .. name, "self " .. row[1], row[2], row[3]) end
   return out
 end
-R.method_owner = {}
 
 -- A module that native code provides. Its attributes never change once lowered code runs; `getattr(name)` answers for
 -- names it does not hold.
