@@ -223,6 +223,10 @@ static bool transfer_indirect(struct nki_machine *m, const struct nki_view *dst,
         }
         struct nki_view a = d, b = s;
         indirect_row(d.indirect ? &a : &b, v, list[i]);
+        if (!nki_view_inside(d.indirect ? &a : &b)) {
+            ok = fail_oob(m, d.indirect ? "dst" : "src", v, list[i]);
+            break;
+        }
         if (!nki_view_slice(d.indirect ? &b : &a, d.indirect ? &s : &d, 0, i, i + 1, 1, &m->err))
             ok = false;
         else

@@ -154,7 +154,7 @@ static bool check_tiling(struct nki_machine *m, const struct nki_matmul *o, int6
     for (int i = 0; i < 2; i++) {
         int64_t size = o->tile_size[i], at = o->tile_position[i];
         good = good && (size == 128 || size == 64 || (size == 32 && m->target.generation >= 3)) && at >= 0 &&
-               at % size == 0 && at + size <= 128;
+               at <= 128 && at % size == 0 && at + size <= 128;
     }
     if (good && o->perf == NKI_PERF_DOUBLE_ROW && o->tile_size[1] != 128) good = false;
     if (!good) {

@@ -24,7 +24,7 @@ static void affine_row(const struct nki_affine *a, int64_t p, int64_t start, int
 
 static bool check_pattern(struct nki_machine *m, const struct nki_use *dst, const struct nki_affine *a) {
     int64_t n = 1;
-    for (int d = 0; d < a->count; d++) n *= a->num[d];
+    for (int d = 0; d < a->count; d++) n = n > INT32_MAX ? n : n * a->num[d];
     int64_t free_size = nki_view_free_size(dst->view);
     if (n == free_size) return true;
     nki_fail(&m->err, "pattern-size", "the pattern makes %" PRId64 " values per partition, %s has %" PRId64 " elements",

@@ -176,7 +176,9 @@ bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *sha
             nki_error_limit(&m->err, m->target.partitions);
             return false;
         }
-        if (address && (address[0] < 0 || address[1] < 0 || address[0] + sizes[0] > m->target.partitions ||
+        if (address && (address[0] < 0 || address[1] < 0 ||
+                        address[1] > (buffer == NKI_PSUM ? m->target.psum_bytes : m->target.sbuf_bytes) ||
+                        address[0] > 128 || address[0] + sizes[0] > m->target.partitions ||
                         (buffer == NKI_PSUM && address[1] % m->target.psum_bank_bytes != 0))) {
             nki_fail(&m->err, "address-invalid",
                      "address (%" PRId64 ", %" PRId64 ") is not a place for this tensor in %s", address[0], address[1],

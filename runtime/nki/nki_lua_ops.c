@@ -314,11 +314,14 @@ static struct nki_affine affine(struct call *c, int pattern, int offset, int mul
     lua_State *L = c->L;
     struct nki_affine a = {.offset = integer(c, offset, "offset", 0),
                            .channel_multiplier = integer(c, multiplier, "channel_multiplier", 0)};
+    if (a.offset != (int32_t)a.offset) nki_bad_argument(L, c->b, offset, "offset", "value-type", "a 32-bit integer");
+    if (a.channel_multiplier != (int32_t)a.channel_multiplier)
+        nki_bad_argument(L, c->b, multiplier, "channel_multiplier", "value-type", "a 32-bit integer");
     bool good = lua_istable(L, pattern) && lua_rawlen(L, pattern) >= 1 && lua_rawlen(L, pattern) <= 4;
     for (lua_Integer i = 1; good && i <= (lua_Integer)lua_rawlen(L, pattern); i++) {
         int64_t pair[2];
         lua_rawgeti(L, pattern, i);
-        good = nki_integers(L, -1, pair, 2) == 2 && pair[1] >= 1;
+        good = nki_integers(L, -1, pair, 2) == 2 && pair[1] >= 1 && pair[1] <= INT32_MAX && pair[0] == (int32_t)pair[0];
         lua_pop(L, 1);
         if (!good) break;
         a.step[a.count] = pair[0];

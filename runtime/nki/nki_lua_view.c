@@ -448,6 +448,9 @@ static int new_range(lua_State *L) {
     int64_t start, size;
     if (!nki_integer(L, 1, &start)) nki_bad_argument(L, b, 1, "start", "index-type", "an integer");
     if (!nki_integer(L, 2, &size)) nki_bad_argument(L, b, 2, "size", "index-type", "an integer");
+    const int64_t far = INT64_C(1) << 40; // beyond any tensor
+    start = start > far ? far : start < -far ? -far : start;
+    size = size > far ? far : size < -far ? -far : size;
     struct range *r = lua_newuserdatauv(L, sizeof *r, 0);
     r->start = start;
     r->size = size;

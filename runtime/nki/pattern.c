@@ -16,6 +16,7 @@ bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int6
         nki_error_got(err, "%d pairs", count);
         return false;
     }
+    double reach = 0; // beyond this, 64-bit arithmetic could overflow
     struct nki_view r;
     memset(&r, 0, sizeof r);
     r.st = v->st;
@@ -23,7 +24,8 @@ bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int6
     int64_t row = nki_view_row(&r);
     int64_t old = (int64_t)nki_dtype_size(v->dtype), now = (int64_t)nki_dtype_size(dtype);
     // The view's own offset, in the new type's elements, and what the caller adds.
-    int64_t flat = nki_view_flat_offset(v) * old / now + (has_offset ? offset : 0);
+    bool far = has_offset && (offset > (int64_t)1e15 || offset < -(int64_t)1e15);
+    int64_t flat = nki_view_flat_offset(v) * old / now + (has_offset && !far ? offset : 0);
     int first = 0;
     for (int d = 0; d < count; d++) {
         if (pattern[d][1] < 1) {
@@ -35,9 +37,19 @@ bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int6
         }
         r.shape[d] = pattern[d][1];
         r.stride[d] = pattern[d][0];
+        double step = (double)pattern[d][0] * (double)pattern[d][1];
+        reach += step < 0 ? -step : step;
         if (pattern[d][0] == 0 && pattern[d][1] > 1) r.repeats = true;
     }
     r.ndim = (uint8_t)count;
+    if (!nki_view_countable(&r, err)) return false;
+    if (reach > 1e15 || far) {
+        nki_fail(err, "ap-out-of-range", "the access pattern reaches outside the tensor's storage");
+        nki_error_view(err, "tensor", v);
+        nki_error_want(err, "elements 0..%" PRId64, row - 1);
+        nki_error_limit(err, row);
+        return false;
+    }
     if (on_chip(v)) {
         if (pattern[0][0] != row && pattern[0][1] > 1) {
             nki_fail(
@@ -144,19 +156,36 @@ bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool v
     return true;
 }
 
+bool nki_view_inside(const struct nki_view *v) {
+    double low = (double)v->offset, high = low;
+    for (int d = on_chip(v) ? 1 : 0; d < v->ndim; d++) {
+        double reach = (double)v->stride[d] * (double)(v->shape[d] - 1);
+        if (reach < 0)
+            low += reach;
+        else
+            high += reach;
+    }
+    if (on_chip(v) && (v->part < 0 || v->part + (v->stride[0] ? v->shape[0] : 1) > v->st->partitions)) return false;
+    return low >= 0 && high < (double)nki_view_row(v);
+}
+
+bool nki_view_countable(const struct nki_view *v, struct nki_error *err) {
+    double n = 1;
+    for (int d = 0; d < v->ndim; d++) n *= (double)v->shape[d];
+    if (n <= 1e13) return true;
+    nki_fail(err, "value-type", "a view of %.3g elements", n);
+    nki_error_want(err, "a view that some memory could hold");
+    return false;
+}
+
 bool nki_view_resolve(struct nki_view *out, const struct nki_view *v, int64_t value, struct nki_error *err) {
     *out = *v;
     out->indirect = NKI_DIRECT;
     out->index_st = NULL;
-    out->offset += value * v->indirect_step;
-    int64_t low = out->offset, high = out->offset;
-    for (int d = on_chip(v) ? 1 : 0; d < v->ndim; d++) {
-        if (v->stride[d] < 0)
-            low += v->stride[d] * (v->shape[d] - 1);
-        else
-            high += v->stride[d] * (v->shape[d] - 1);
+    if (value >= 0 && value <= nki_view_row(v)) {
+        out->offset += value * v->indirect_step;
+        if (nki_view_inside(out)) return true;
     }
-    if (value >= 0 && low >= 0 && high < nki_view_row(v)) return true;
     nki_fail(err, "out-of-bounds", "run-time index %" PRId64 " reaches outside the tensor", value);
     nki_error_view(err, "tensor", v);
     nki_error_want(err, "an index from 0 to %" PRId64, v->indirect_size - 1);

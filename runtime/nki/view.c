@@ -271,7 +271,7 @@ bool nki_view_broadcast(struct nki_view *out, const struct nki_view *v, int dim,
     out->shape[dim] = size;
     out->stride[dim] = 0;
     note_repeats(out);
-    return true;
+    return nki_view_countable(out, err);
 }
 
 bool nki_view_broadcast_to(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count,
@@ -294,7 +294,7 @@ bool nki_view_broadcast_to(struct nki_view *out, const struct nki_view *v, const
         out->stride[d] = 0;
     }
     note_repeats(out);
-    return true;
+    return nki_view_countable(out, err);
 }
 
 bool nki_view_expand(struct nki_view *out, const struct nki_view *v, int dim, struct nki_error *err) {
@@ -354,6 +354,8 @@ bool nki_view_split(struct nki_view *out, const struct nki_view *v, int dim, con
             infer = i;
         else if (shape[i] < 1)
             return fail_reshape(v, "sizes must be positive, one may be -1", shape, count, err);
+        else if (shape[i] > v->shape[dim] / known)
+            return fail_reshape(v, "the sizes must multiply to the dimension", shape, count, err);
         else
             known *= shape[i];
     }
@@ -414,9 +416,12 @@ bool nki_view_flatten(struct nki_view *out, const struct nki_view *v, int first,
 bool nki_view_reshape(struct nki_view *out, const struct nki_view *v, const int64_t *shape, int count,
                       struct nki_error *err) {
     int64_t size = 1;
+    double product = 1;
     if (count < 1 || count > NKI_MAX_DIMS) return fail_reshape(v, "between 1 and 8 dimensions", shape, count, err);
     for (int d = 0; d < count; d++) {
         if (shape[d] < 1) return fail_reshape(v, "sizes must be positive", shape, count, err);
+        if ((product *= (double)shape[d]) > 1e13)
+            return fail_reshape(v, "the number of elements must stay the same", shape, count, err);
         size *= shape[d];
     }
     if (size != nki_view_size(v))

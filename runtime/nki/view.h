@@ -76,6 +76,10 @@ bool nki_view_pattern(struct nki_view *out, const struct nki_view *v, const int6
 // index is an SBUF view, or NULL with `value` from a register.
 bool nki_view_indirect(struct nki_view *out, const struct nki_view *base, bool vector, int dim,
                        const struct nki_view *index, int64_t value, struct nki_error *err);
+// Whether every element lies inside the storage (strides and offset only; no run-time index).
+bool nki_view_inside(const struct nki_view *v);
+// Refuses a view of more elements than any memory holds, so that sizes never overflow.
+bool nki_view_countable(const struct nki_view *v, struct nki_error *err);
 // Fix a scalar-indirect view at a run-time index; false with out-of-bounds when it leaves the tensor.
 bool nki_view_resolve(struct nki_view *out, const struct nki_view *v, int64_t value, struct nki_error *err);
 
