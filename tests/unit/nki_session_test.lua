@@ -199,6 +199,24 @@ def k(x):
   t.ok(result.ok, why(result))
 end)
 
+t.test("constants of the file may come from math and NumPy", function()
+  local result <const> = run("import math\nimport numpy as np\nSCALE = 1.0 / np.sqrt(64)\nWIDTH = math.ceil(7.5)\n" .. [[
+@nki.jit
+def k(x):
+    assert SCALE == 0.125 and WIDTH == 8
+    return double(x)
+
+def double(x):
+    t = nl.load(x)
+    y = nl.ndarray((128, WIDTH), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.tensor_scalar(dst=y, data=t, op0=nl.multiply, operand0=SCALE)
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    nl.store(out, value=y)
+    return out
+]])
+  t.ok(result.ok, why(result))
+end)
+
 t.test("warnings of the machine are warnings", function()
   local result <const> = run([[
 @nki.jit
