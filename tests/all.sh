@@ -12,7 +12,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL # the makes below are not part of the one that called
 
-heading() { printf '\n== %s\n' "$1"; }
+heading() { printf '\n== %s\n' "$1"; SECONDS=0; }
 
 # One thing that works or does not: check NAME SECONDS COMMAND...; its output is shown when it fails.
 check() {
@@ -20,6 +20,7 @@ check() {
   shift 2
   heading "$name"
   timeout -k 10 "$seconds" "$@" >"$log" 2>&1 </dev/null || status=$?
+  echo "$SECONDS s"
   if [ $status = 0 ]; then
     passed=$((passed + 1))
     return 0
@@ -36,8 +37,9 @@ suite() {
   local name=$1 seconds=$2 status=0 line
   shift 2
   heading "$name"
-  timeout -k 10 "$seconds" "$@" 2>&1 </dev/null | tee "$log" || true
+  timeout -k 10 "$seconds" "$@" 2>&1 </dev/null | tee "$log"
   status=${PIPESTATUS[0]}
+  echo "$SECONDS s"
   line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
   if [ -z "$line" ]; then
     [ "$status" != 124 ] || echo "no end after $seconds seconds"
