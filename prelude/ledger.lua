@@ -131,7 +131,7 @@ function ledger.open(workspace, options)
     if not folder then return nil, err end
   end
   local path <const> = folder .. "/ledger.db"
-  local d <const>, why <const> = db.open(path, { readonly = options.readonly })
+  local d <const>, why <const> = db.open(path, { busy = 30, readonly = options.readonly })
   if not d then return nil, why end
   if not options.readonly then
     local ok <const>, problem <const> = migrate(d, path)
