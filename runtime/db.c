@@ -37,7 +37,8 @@ static int on_busy(void *user, int tries) {
 static int on_authorize(void *user, int action, const char *name, const char *b, const char *c, const char *d) {
     (void)b, (void)c, (void)d;
     const struct db *db = user;
-    if (action == SQLITE_ATTACH && !db->attach && (!name || (name[0] && strcmp(name, ":memory:") != 0))) return SQLITE_DENY;
+    if (action == SQLITE_ATTACH && !db->attach && (!name || (name[0] && strcmp(name, ":memory:") != 0)))
+        return SQLITE_DENY;
     return SQLITE_OK;
 }
 
@@ -48,9 +49,17 @@ static int configure(struct db *db, const struct db_options *o) {
     sqlite3_set_authorizer(db->handle, on_authorize, db);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    int result = sqlite3_exec(db->handle, "PRAGMA schema_version; PRAGMA foreign_keys = on", NULL, NULL, NULL); // reads the header
-    if (result == SQLITE_OK && !o->read_only)
-        result = sqlite3_exec(db->handle, "PRAGMA journal_mode = wal; PRAGMA synchronous = normal", NULL, NULL, NULL);
+    // Processes that switch a new file to the write-ahead log at once are told "busy" by SQLite without its busy
+    // handler being asked (it could deadlock, sqlite3_busy_handler's page says), and so is one that opens while another
+    // recovers or closes the log. Nothing is held here, so waiting and trying again is safe.
+    int result, tries = 0;
+    do {
+        result = sqlite3_exec(db->handle, "PRAGMA schema_version; PRAGMA foreign_keys = on", NULL, NULL,
+                              NULL); // reads the header
+        if (result == SQLITE_OK && !o->read_only)
+            result =
+                sqlite3_exec(db->handle, "PRAGMA journal_mode = wal; PRAGMA synchronous = normal", NULL, NULL, NULL);
+    } while ((result & 0xFF) == SQLITE_BUSY && on_busy(db, tries++));
     return result;
 }
 
@@ -59,8 +68,8 @@ static int open_handle(struct db *db, const char *name, int flags, const struct 
     return result == SQLITE_OK ? configure(db, o) : result;
 }
 
-// A database with a write-ahead log in a folder that we may not write to cannot be opened the usual way. When the log is
-// empty nobody is writing, and reading the file as immutable is right.
+// A database with a write-ahead log in a folder that we may not write to cannot be opened the usual way. When the log
+// is empty nobody is writing, and reading the file as immutable is right.
 static int open_immutable(struct db *db, const char *path, const struct db_options *o) {
     struct stat st;
     char *uri = sqlite3_mprintf("%s-wal", path);
@@ -72,9 +81,12 @@ static int open_immutable(struct db *db, const char *path, const struct db_optio
     uri = sqlite3_malloc64(size);
     if (!uri) return SQLITE_NOMEM;
     memcpy(uri, "file:", n);
-    for (const unsigned char *p = (const unsigned char *)path; *p; p++) // percent-escape what a URI would read otherwise
-        if (*p == '%' || *p == '?' || *p == '#') n += (size_t)sprintf(uri + n, "%%%02x", *p);
-        else uri[n++] = (char)*p;
+    for (const unsigned char *p = (const unsigned char *)path; *p;
+         p++) // percent-escape what a URI would read otherwise
+        if (*p == '%' || *p == '?' || *p == '#')
+            n += (size_t)sprintf(uri + n, "%%%02x", *p);
+        else
+            uri[n++] = (char)*p;
     strcpy(uri + n, "?immutable=1");
     int result = open_handle(db, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, o);
     sqlite3_free(uri);
@@ -82,7 +94,8 @@ static int open_immutable(struct db *db, const char *path, const struct db_optio
 }
 
 int db_open(struct db *db, const char *path, const struct db_options *o) {
-    *db = (struct db){.interrupt = o->interrupt, .busy_seconds = o->busy_seconds, .seconds = o->seconds, .attach = o->attach};
+    *db = (struct db){
+        .interrupt = o->interrupt, .busy_seconds = o->busy_seconds, .seconds = o->seconds, .attach = o->attach};
     int flags = o->read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | (o->create ? SQLITE_OPEN_CREATE : 0);
     char *name = sqlite3_mprintf("%s%s", strncmp(path, "file:", 5) == 0 ? "./" : "", path); // never a URI
     if (!name) return SQLITE_NOMEM;
@@ -156,6 +169,9 @@ const char *db_words(const struct db *db, int result) {
     case SQLITE_CANTOPEN: return "cannot be opened";
     case SQLITE_INTERRUPT: return db->timed_out ? "took longer than allowed" : "interrupted";
     case SQLITE_AUTH: return "SQL here reaches only its own database file";
-    default: return db->handle && (sqlite3_extended_errcode(db->handle) & 0xFF) == (result & 0xFF) ? sqlite3_errmsg(db->handle) : sqlite3_errstr(result);
+    default:
+        return db->handle && (sqlite3_extended_errcode(db->handle) & 0xFF) == (result & 0xFF)
+                   ? sqlite3_errmsg(db->handle)
+                   : sqlite3_errstr(result);
     }
 }
