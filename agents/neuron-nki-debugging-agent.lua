@@ -25,6 +25,23 @@ local function describe(item)
   return item.pattern or item.message or "the output is wrong"
 end
 
+-- What a stuck step tried, kind by kind, and what a person should look at.
+local function stuck_lines(item)
+  local kinds <const>, parts <const> = {}, {}
+  for kind in pairs(item.kinds or {}) do kinds[#kinds + 1] = kind end
+  table.sort(kinds)
+  for i, kind in ipairs(kinds) do parts[i] = ("%s %d"):format(kind, item.kinds[kind]) end
+  local lines <const> = {}
+  if #parts > 0 then lines[1] = "tried and rejected: " .. table.concat(parts, ", ") end
+  local d <const> = item.diagnostic
+  if d then
+    lines[#lines + 1] = ("look at: line %s%s"):format(tostring(d.line), d.reason and ", because " .. d.reason or "; nkiln explain " .. tostring(d.code))
+  else
+    lines[#lines + 1] = "look at: what the verdict above says about the worst element; two things may be wrong at once, of which one edit mends neither"
+  end
+  return lines
+end
+
 local function report(state, outcome)
   local lines <const> = {}
   local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
@@ -41,13 +58,14 @@ local function report(state, outcome)
       say("    %s", line)
     end
     say("  result: %s", item.result)
+    for _, line in ipairs(item.stuck or {}) do say("  %s", line) end
   end
   for _, case in ipairs(state.proved or {}) do
     say("%s  %s: algorithm max rel error %.2g, rounding %.2g of its bound, %d input sets", case.ok and "proved" or case.verdict, case.case,
       case.algorithm.max_rel,
       case.rounding.ratio, #case.runs)
   end
-  if #state.iterations > 0 then say("the original is kept: nkiln restore %s", state.run) end
+  if state.changed then say("the original is kept: nkiln restore %s", state.run) end
   say("simulated on the NKI machine; no device was used")
   return table.concat(lines, "\n")
 end
@@ -101,6 +119,7 @@ return agent {
         if step.status == "stuck" then
           state.iterations[#state.iterations + 1] = { diagnostic = step.diagnostic, pattern = step.pattern, message = step.message,
             result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or "") }
+          state.iterations[#state.iterations].stuck = stuck_lines(step)
           return "blocked", describe(step)
         end
         return "repair"
@@ -120,14 +139,15 @@ return agent {
         end
         local written <const>, err <const> = ctx.snapshots:write(state.file, step.text)
         if not written then error(err, 0) end
-        state.disk = step.hash
+        state.disk, state.changed = step.hash, true
         if written.changed_outside then
           return "blocked", "the file was changed by somebody else meanwhile; their text is kept"
         end
         local after <const> = step.after or {}
         state.iterations[#state.iterations + 1] = {
           diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, fix = step.fix and step.fix.title, diff = diff,
-          result = after.ok and "it builds" or after.error and ("now %s at line %s"):format(after.error.code, tostring(after.error.line)) or "applied",
+          result = after.proved and "it is proved" or after.ok and "it builds" or after.error
+            and ("now %s at line %s"):format(after.error.code, tostring(after.error.line)) or "applied",
         }
         state.text, state.hash, state.step = step.text, step.hash, nil
         state.seen[step.hash] = true

@@ -70,6 +70,8 @@ function agentrun.run(host, decl, public, bind, args, options)
   given.args, given.budget = args, known_limits(given.budget)
   local outcome <const>, why <const> = agent.run(decl, given)
   if not outcome then return nil, fault.of(why) end
+  -- What was given cannot be worked on: that is a failure to say in one line, not a report of a run.
+  if outcome.status == "error" and outcome.exit_status == fault.USAGE and outcome.error then return nil, fault.of(outcome.error) end
   return agentrun.result(outcome)
 end
 

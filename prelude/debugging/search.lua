@@ -109,15 +109,20 @@ local function guessed(list, text, seen)
   return out
 end
 
+-- How many candidates of each kind were tried, for the report.
+local function count_kind(kinds, kind) kinds[kind] = (kinds[kind] or 0) + 1 end
+
 -- A kernel that does not build. Returns the candidate to apply, how many were tried; candidate.clean when it then builds.
 function M.build_repair(request, text, report, reference, seen, progress)
   local tried = 0
+  local kinds <const> = {}
   local first, best, best_score = nil, nil, -1
   local base <const> = score_of(report)
   local error_now <const> = M.first_error(report)
   local cases <const> = reference and quick_cases(request)
   local function try(candidate, fallback)
     tried = tried + 1
+    count_kind(kinds, candidate.kind or "repair of the diagnostic")
     local after <const> = M.check(request, candidate.text, false)
     if not after then return false end
     candidate.report = after
@@ -140,7 +145,7 @@ function M.build_repair(request, text, report, reference, seen, progress)
   end
   local known <const> = diagnostic_candidates(report, text, seen)
   for _, candidate in ipairs(known) do
-    if try(candidate, true) then return candidate, tried end
+    if try(candidate, true) then return candidate, tried, kinds end
   end
   local kernel <const> = opened(request, text)
   if kernel.tree and kernel.node then
@@ -148,12 +153,12 @@ function M.build_repair(request, text, report, reference, seen, progress)
     for _, candidate in ipairs(guessed(edits.causes(kernel.tree, kernel.file, kernel.node), text, seen)) do
       if tried >= M.LIMIT then break end
       candidate.diagnostic = error_now
-      if try(candidate, false) then return candidate, tried end
+      if try(candidate, false) then return candidate, tried, kinds end
     end
   end
-  if first then return first, tried end
-  if best and best_score >= 0 then return best, tried end
-  return nil, tried
+  if first then return first, tried, kinds end
+  if best and best_score >= 0 then return best, tried, kinds end
+  return nil, tried, kinds
 end
 
 -- A kernel that builds and computes something else. Fills the step's result.
@@ -163,15 +168,17 @@ function M.search(request, text, report, reference, _, result, job)
   local seen <const> = request.seen or {}
   local cases <const> = quick_cases(request)
   local list <const> = guessed(edits.all(kernel.tree, kernel.file, kernel.node), text, seen)
+  result.kinds = {}
   for i, candidate in ipairs(list) do
     if result.tried >= M.LIMIT then break end
     result.tried = result.tried + 1
+    count_kind(result.kinds, candidate.kind)
     if job and job.progress and i % 10 == 0 then job.progress({ text = ("trying small changes: %d of %d"):format(i, #list) }) end
     local quick_report <const> = M.check(request, candidate.text, false)
     if quick_report and not M.first_error(quick_report) and M.quick(request, candidate.text, report.entry, reference, { cases[1] }, 1)
       and M.quick(request, candidate.text, report.entry, reference, cases, 6) then
       result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
-      result.after = { ok = true }
+      result.after = { ok = true, proved = true }
       return result
     end
   end

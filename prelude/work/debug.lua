@@ -49,8 +49,8 @@ function work.run(request, job)
   local problem <const> = search.first_error(report)
   if problem then
     local result <const> = { status = "stuck", stage = "build", diagnostic = diagnostics.json(problem) }
-    local candidate <const>, tried <const> = search.build_repair(request, text, report, reference, request.seen or {}, progress)
-    result.tried = tried
+    local candidate <const>, tried <const>, kinds <const> = search.build_repair(request, text, report, reference, request.seen or {}, progress)
+    result.tried, result.kinds = tried, kinds
     if candidate then
       result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
       result.diagnostic = diagnostics.json(candidate.diagnostic)

@@ -92,11 +92,13 @@ end)
 
 t.test("a missing kernel or a bad case is exit 2, named, and the kernel stays", function()
   local w <const> = folder(GOOD)
-  local status, out = w:run "debug no.py --case 'x=float32[8,8]'"
-  t.eq(status, 2)
-  t.has(out, "no such file")
-  status, out = w:run "debug k.py --case 'x=floaty[8,8]'"
-  t.eq(status, 2)
-  t.has(out, "unknown dtype `floaty`")
+  local function refused(words, part)
+    local status <const>, out <const>, err <const> = w:run(words)
+    t.eq({ status, out }, { 2, "" })
+    t.has(err, part)
+    t.eq(select(2, err:gsub("\n", "")), 1, "one line: " .. err)
+  end
+  refused("debug no.py --case 'x=float32[8,8]'", "no such file")
+  refused("debug k.py --case 'x=floaty[8,8]'", "unknown dtype `floaty`")
   t.eq(w:read("k.py"), GOOD)
 end)
