@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- The debugging agent: look, repair, look again, within ten iterations. Every step of the skill sees one text and gives at
--- most one edit; this file owns the loop: the budget, the file on disk, what was tried, and the report.
+-- most one edit; this file owns the loop: the budget, the file on disk, what was tried, and the report. A repair that was not
+-- proved may lead nowhere; then the run goes back to the text before it (debugging/way.lua) and tries another.
 
 local kernelargs <const> = require "kernelargs"
+local way <const> = require "debugging.way"
 
 -- Lines that differ between two texts, as a small diff.
 local function changes(before, after)
@@ -33,6 +35,11 @@ local function stuck_lines(item)
   for i, kind in ipairs(kinds) do parts[i] = ("%s %d"):format(kind, item.kinds[kind]) end
   local lines <const> = {}
   if #parts > 0 then lines[1] = "tried and rejected: " .. table.concat(parts, ", ") end
+  if item.limit == "seconds" then
+    lines[#lines + 1] = ("the search ended at its bound of %s seconds a step; --step-seconds N gives it more"):format(tostring(item.limit_value))
+  elseif item.limit == "candidates" then
+    lines[#lines + 1] = ("the search ended at its bound of %d changes a step"):format(item.limit_value)
+  end
   local d <const> = item.diagnostic
   if d then
     lines[#lines + 1] = ("look at: line %s%s"):format(tostring(d.line), d.reason and ", because " .. d.reason or "; nkiln explain " .. tostring(d.code))
@@ -42,11 +49,43 @@ local function stuck_lines(item)
   return lines
 end
 
+-- What an applied repair led to, in words.
+local function result_of(step)
+  local after <const> = step.after or {}
+  local wrong <const> = after.wrong and ("%d of %d elements wrong in a quick look"):format(after.wrong, after.count)
+  if after.rank == "proved" then return "it is proved" end
+  if after.rank == "checks" then return "it builds; without a reference its numbers are not judged" end
+  if after.rank == "builds" then
+    return after.wrong == 0 and "it builds, but the proof does not hold yet" or "it builds, numbers wrong" .. (wrong and ": " .. wrong or "")
+  end
+  if after.rank == "better" and after.wrong == 0 then return ("right on the quick inputs (%s wrong before), not proved yet"):format(tostring(after.was)) end
+  if after.rank == "better" then return ("fewer numbers wrong, not right yet: %s, %s before"):format(wrong or "?", tostring(after.was)) end
+  if after.error then return ("it gets further: now %s at line %s"):format(after.error.code, tostring(after.error.line)) end
+  return "applied"
+end
+
+-- Put a text into the file, unless somebody else saved there meanwhile: then theirs stays, and why is returned.
+local function put(ctx, state, text, hash)
+  local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
+  if not disk then error(unreadable, 0) end
+  if disk.sha256 ~= state.disk and disk.sha256 ~= hash then
+    return "the file was changed by somebody else meanwhile; it is left as they saved it"
+  end
+  local written <const>, err <const> = ctx.snapshots:write(state.file, text)
+  if not written then error(err, 0) end
+  state.disk, state.changed = hash, true
+  if written.changed_outside then return "the file was changed by somebody else meanwhile; their text is kept" end
+  return nil
+end
+
 local function report(state, outcome)
   local lines <const> = {}
   local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
-  local words <const> = { done = "RESOLVED", failed = "FAILED", blocked = "BLOCKED" }
-  say("%s  %s%s", words[outcome.status] or outcome.status:upper(), state.shown, outcome.message and outcome.status ~= "done" and ": " .. outcome.message or "")
+  local words <const> = { done = "RESOLVED", failed = "FAILED", blocked = "BLOCKED", oscillation = "BLOCKED" }
+  local word = words[outcome.status] or outcome.status:upper()
+  if outcome.status == "done" and not state.proved then word = "BUILDS" end
+  local why <const> = (outcome.status ~= "done" or not state.proved) and outcome.message or nil
+  say("%s  %s%s", word, state.shown, why and ": " .. why or "")
   for i, item in ipairs(state.iterations) do
     say("iteration %d  %s", i, describe(item))
     if item.fix then say("  fix: %s", item.fix) end
@@ -57,7 +96,7 @@ local function report(state, outcome)
       end
       say("    %s", line)
     end
-    say("  result: %s", item.result)
+    say("  result: %s%s", item.result, item.undone and "; it led nowhere and was taken back" or "")
     for _, line in ipairs(item.stuck or {}) do say("  %s", line) end
   end
   for _, case in ipairs(state.proved or {}) do
@@ -83,6 +122,7 @@ return agent {
     text("entry", "the kernel's function, where the file has more than one", { optional = true }),
     choice("target", kernelargs.targets, "trn2", "the chip"),
     choice("nki_version", kernelargs.versions, "0.6", "the NKI version whose rules hold"),
+    number("step_seconds", "how long one step may search for a repair", { default = 120 }),
   },
   permits = { read = { "." }, write = { ".nkiln" } },
   skills = { "neuron-nki-debugging" },
@@ -95,8 +135,8 @@ return agent {
         if not kept then error(err, 0) end
         if kept.absent then error({ code = "not-found", message = "the kernel cannot be read: no such file", where = args.kernel }, 0) end
         state.shown, state.file, state.text = args.out or args.kernel, ctx.fs.absolute(args.out or args.kernel), kept.bytes
-        state.iterations, state.seen, state.run = {}, { [kept.sha256] = true }, ctx.run_id
-        state.hash = kept.sha256
+        state.iterations, state.run = {}, ctx.run_id
+        state.way = way.begin(kept.bytes, kept.sha256)
         local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
         if not disk then error(unreadable, 0) end
         state.disk = disk.sha256
@@ -108,19 +148,17 @@ return agent {
       run = function(ctx, state, args)
         local step <const>, err <const> = ctx.skill("neuron-nki-debugging", {
           kernel = args.kernel, case = args.case, reference = args.reference, entry = args.entry, target = args.target, nki_version = args.nki_version,
-          source = state.text, seen = state.seen,
+          source = state.way.text, seen = way.seen(state.way), step_seconds = args.step_seconds,
         })
         if not step then error(err, 0) end
         if step.status == "clean" then
           state.proved = step.verification and step.verification.cases or nil
-          return "done", step.verification and "it checks and is proved" or "it checks; no reference was given"
+          return "done", step.verification and "it checks and is proved" or "it checks; no reference was given, so its numbers are not judged"
         end
         state.step = step
         if step.status == "stuck" then
-          state.iterations[#state.iterations + 1] = { diagnostic = step.diagnostic, pattern = step.pattern, message = step.message,
-            result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or "") }
-          state.iterations[#state.iterations].stuck = stuck_lines(step)
-          return "blocked", describe(step)
+          if step.limit == "seconds" then ctx.budget:check() end -- the run's own seconds may be what ended the search
+          return "retreat"
         end
         return "repair"
       end,
@@ -130,28 +168,45 @@ return agent {
       spend = { iterations = 1 },
       run = function(ctx, state)
         local step <const> = state.step
-        local diff <const> = changes(state.text, step.text)
-        -- What lies on disk must still be what this run last saw there; a user's save is never written over.
-        local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
-        if not disk then error(unreadable, 0) end
-        if disk.sha256 ~= state.disk and disk.sha256 ~= step.hash then
-          return "blocked", "the file was changed by somebody else meanwhile; it is left as they saved it"
-        end
-        local written <const>, err <const> = ctx.snapshots:write(state.file, step.text)
-        if not written then error(err, 0) end
-        state.disk, state.changed = step.hash, true
-        if written.changed_outside then
-          return "blocked", "the file was changed by somebody else meanwhile; their text is kept"
-        end
-        local after <const> = step.after or {}
+        local diff <const> = changes(state.way.text, step.text)
+        local refused <const> = put(ctx, state, step.text, step.hash)
+        if refused then return "blocked", refused end
         state.iterations[#state.iterations + 1] = {
           diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, fix = step.fix and step.fix.title, diff = diff,
-          result = after.proved and "it is proved" or after.ok and "it builds" or after.error
-            and ("now %s at line %s"):format(after.error.code, tostring(after.error.line)) or "applied",
+          result = result_of(step), rank = step.after and step.after.rank,
         }
-        state.text, state.hash, state.step = step.text, step.hash, nil
-        state.seen[step.hash] = true
+        way.take(state.way, step)
+        state.step = nil
         return "examine", step.fix and step.fix.title
+      end,
+    },
+    {
+      -- Nothing repairs this text: go back to the one before the last repair, or end.
+      name = "retreat",
+      run = function(ctx, state)
+        local step <const> = state.step
+        if not state.stuck or #state.way.trail > 0 then -- the first that was stuck is the furthest: it is what the report tells
+          state.stuck = state.stuck or {
+            diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, stuck = stuck_lines(step),
+            result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or ""),
+          }
+        end
+        local text <const>, hash <const>, turn <const> = way.back(state.way, step)
+        if text then
+          local refused <const> = put(ctx, state, text, hash)
+          if refused then return "blocked", refused end
+          state.iterations[turn].undone, state.step = true, nil
+          return "examine", "back to the text before iteration " .. turn
+        end
+        local best <const>, best_hash <const> = way.settle(state.way)
+        if best_hash ~= state.disk and state.changed then
+          local refused <const> = put(ctx, state, best, best_hash)
+          if refused then return "blocked", refused end
+        end
+        state.iterations[#state.iterations + 1] = state.stuck
+        local circle <const> = way.circle(state.way)
+        if circle then return "oscillation", "it goes in circles: " .. circle end
+        return "blocked", describe(state.stuck)
       end,
     },
   },

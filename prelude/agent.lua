@@ -12,13 +12,13 @@
 --     finish = function(ctx, state, outcome) ... return result end,   -- once, however the run ends
 --   }
 --
--- A step gets the state (plain data that it changes), and returns the name of the next step, or "done", "failed" or
--- "blocked", and a note that says why; without a name the next step of the list follows, after the last one "done". After
+-- A step gets the state (plain data that it changes), and returns the name of the next step, or "done", "failed",
+-- "blocked" or "oscillation" (its work goes in circles), and a note that says why; without a name the next step of the list follows, after the last one "done". After
 -- every step its name, note, the whole state and the budget are stored in one transaction, so a run can be stopped or
 -- killed anywhere and resumed from the last stored state: the step that was under way runs again, so a step must be able
 -- to run twice from one state. What a step spends is asked for before it runs.
 -- A run never raises for what happens in a step, except for cancellation, which is recorded and raised again. Its statuses:
--- done, failed, blocked, error, interrupted, and budget-iterations, budget-seconds ... (exit status 4).
+-- done, failed, blocked, oscillation, error, interrupted, and budget-iterations, budget-seconds ... (exit status 4).
 
 local budget <const> = require "budget"
 local fault <const> = require "fault"
@@ -30,7 +30,7 @@ local agent <const> = {}
 local mt <const> = { __name = "agent" }
 
 -- Names a step can return that end the run, and their exit statuses.
-agent.outcomes = { done = fault.DONE, failed = fault.FAILED, blocked = fault.FAILED }
+agent.outcomes = { done = fault.DONE, failed = fault.FAILED, blocked = fault.FAILED, oscillation = fault.FAILED }
 
 local fields <const> = {
   name = true, alias = true, description = true, version = true, params = true, permits = true, budget = true, examples = true,

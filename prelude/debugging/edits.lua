@@ -3,7 +3,7 @@
 -- belongs, a missing clamp, a loop bound, another tile. They are hypotheses, not repairs: whoever asks tries them on the machine and
 -- keeps what is proved.
 --
---   edits.all(tree, source, entry_node) -> list of {title, edits, kind}; likeliest kinds first
+--   edits.all(tree, source, entry_node[, kinds]) -> list of {title, edits, kind}; likeliest kinds first
 --   edits.causes(...)                   -> only the kinds that explain a kernel that does not build
 
 local ast <const> = require "nki.ast"
@@ -213,10 +213,26 @@ function Finder:visit_constant(node)
   end
 end
 
+-- Tiles on the chip in a type narrower than float32: each one wider, and all of them.
+function Finder:precision()
+  local every <const> = {}
+  for _, call in ipairs(self.allocations) do
+    local dtype <const>, buffer <const> = ast.argument(call, "dtype", 2), ast.argument(call, "buffer", 3)
+    local wide <const> = self.nl .. ".float32"
+    if dtype and not (buffer and self.source:slice(buffer):find("hbm", 1, true)) and self.source:slice(dtype) ~= wide then
+      self:propose("precision", dtype, wide, "keep this tile in float32")
+      every[#every + 1] = span_edit(self.source, dtype, wide)
+    end
+  end
+  if #every > 1 then
+    self.list[#self.list + 1] = { kind = "precision", title = "keep every tile on the chip in float32", order = #self.list, edits = every }
+  end
+end
+
 local function context(tree, source, entry)
   local self <const> = setmetatable({
     source = source, list = {}, params = {}, unused = {}, scalars = {}, loop_variables = {}, tiles = {}, tile_names = {}, in_slice = {},
-      imported = {}, nl = "nl", nisa = "nisa", regions = {},
+      imported = {}, nl = "nl", nisa = "nisa", regions = {}, allocations = {},
   }, Finder)
   ast.walk(tree, function(node)
     if node.type == "Import" then
@@ -257,6 +273,7 @@ local function context(tree, source, entry)
       end
       if node.type == "Assign" and #node.targets == 1 and node.targets[1].type == "Name" and node.value.type == "Call" then
         local made <const> = operation(node.value)
+        if made == "ndarray" or made == "zeros" then self.allocations[#self.allocations + 1] = node.value end
         if (made == "ndarray" or made == "zeros" or made == "load") and not self.tiles[node.targets[1].id] then
           self.tiles[node.targets[1].id] = true
           self.tile_names[#self.tile_names + 1] = node.targets[1].id
@@ -272,7 +289,7 @@ end
 
 -- Likeliest first.
 local rank <const> = { destination = 0, namespace = 1, limit = 2, clamp = 3, offset = 3.5, parameter = 4, sign = 5, bound = 6, operator = 7, reverse = 8,
-  accumulate = 9, constant = 10, arithmetic = 11, axis = 12, tile = 13 }
+  accumulate = 9, constant = 10, arithmetic = 11, axis = 12, tile = 13, precision = 14 }
 
 local function gather(tree, source, entry, wanted)
   local self <const> = context(tree, source, entry)
@@ -288,7 +305,8 @@ local function gather(tree, source, entry, wanted)
     self:visit_constant(node)
   end)
   local out <const> = {}
-  for _, item in ipairs(self.list) do if not wanted or wanted[item.kind] then out[#out + 1] = item end end
+  self:precision()
+  for _, item in ipairs(self.list) do if wanted[item.kind] then out[#out + 1] = item end end
   table.sort(out, function(a, b)
     if rank[a.kind] ~= rank[b.kind] then return rank[a.kind] < rank[b.kind] end
     return a.order < b.order
@@ -296,7 +314,12 @@ local function gather(tree, source, entry, wanted)
   return out
 end
 
-function M.all(tree, source, entry) return gather(tree, source, entry, nil) end
+-- The kinds that mend what a text loses in precision; nothing else tries them.
+local PRECISION <const> = { precision = true }
+local EVERY <const> = {}
+for kind in pairs(rank) do if not PRECISION[kind] then EVERY[kind] = true end end
+
+function M.all(tree, source, entry, kinds) return gather(tree, source, entry, kinds or EVERY) end
 
 function M.causes(tree, source, entry) return gather(tree, source, entry, { destination = true, namespace = true, limit = true,
   clamp = true, offset = true, bound = true, accumulate = true }) end

@@ -1,21 +1,56 @@
 -- SPDX-License-Identifier: MIT
 -- One repair for a kernel, found by trying: candidates come from the diagnostics (which know what the rule wants) and from
--- edits.lua (which guesses causes). A candidate is kept when the kernel then builds for every case and, with a reference, when a
--- quick verdict on the smallest case holds; failing that, the diagnostic's candidate after which the kernel gets furthest.
+-- edits.lua (which guesses causes). What may come of a step, best first:
 --
--- Everything is bounded: at most LIMIT candidates are tried per step.
+--   proved    the kernel builds for every case and is proved against the reference
+--   checks    it builds for every case; there is no reference
+--   better    it builds and computes fewer wrong elements than before (one of several bugs is gone)
+--   builds    it builds now, but its numbers are wrong: the next step works on them
+--   further   it does not build yet, but the machine gets further
+--
+-- The last three are steps on a way that may lead nowhere; the agent goes back when it does.
+-- Everything is bounded: at most LIMIT candidates and `step_seconds` of the request per step. What ended a search is named in
+-- trial.limit: "candidates" or "seconds".
 
 local check <const> = require "nki.check"
 local edits <const> = require "debugging.edits"
 local fs <const> = require "rt.fs"
+local measure <const> = require "debugging.measure"
 local session <const> = require "nki.session"
 local source <const> = require "nki.source"
+local task <const> = require "rt.task"
 local verify <const> = require "verify"
 
 local M <const> = {}
 
-M.LIMIT = 400
-M.QUICK_SETS = 2 -- input sets of a quick verdict
+M.LIMIT = 1500  -- candidates of one step
+M.SECONDS = 120 -- of one step, where the request says nothing
+M.BEAM = 6      -- how many partial repairs a second edit is tried on
+
+-- Counting what was tried -------------------------------------------------------------------------------------------------
+
+local Trial <const> = {}
+Trial.__index = Trial
+
+-- request.step_seconds bounds it; `progress(text)` is told now and then.
+function M.trial(request, progress)
+  return setmetatable({ tried = 0, repeated = 0, returns = 0, kinds = {}, deadline = task.now() + (request.step_seconds or M.SECONDS), progress = progress }, Trial)
+end
+
+-- May another candidate be tried?
+function Trial:more()
+  if self.tried >= M.LIMIT then self.limit = "candidates" end
+  if task.now() >= self.deadline then self.limit = "seconds" end
+  return not self.limit
+end
+
+function Trial:count(kind)
+  self.tried = self.tried + 1
+  self.kinds[kind] = (self.kinds[kind] or 0) + 1
+  if self.progress and self.tried % 10 == 0 then self.progress(("trying small changes: %d"):format(self.tried)) end
+end
+
+-- Checks and verdicts -------------------------------------------------------------------------------------------------------
 
 local function opened(request, text)
   return session.open({ path = request.path, source = text, entry = request.entry, target = request.target, version = request.nki_version })
@@ -24,8 +59,7 @@ end
 function M.check(request, text, fixes)
   return check.run({
     path = request.path, source = text, cases = request.cases, entry = request.entry, target = request.target,
-      version = request.nki_version, roots = request.roots,
-    cwd = request.cwd, fixes = fixes,
+    version = request.nki_version, roots = request.roots, cwd = request.cwd, fixes = fixes,
   })
 end
 
@@ -34,24 +68,23 @@ function M.first_error(report)
   return nil
 end
 
--- The case with the fewest elements.
-local function smallest(cases)
-  local best, least = nil, nil
-  for _, case in ipairs(cases) do
-    local _, elements <const> = verify.arguments_of(case)
-    if not least or elements < least then best, least = case, elements end
-  end
-  return best
+-- The whole proof of a text: every case, every set of inputs.
+function M.prove(request, text, entry, reference, cases)
+  return verify.run({
+    path = request.path, source = text, entry = entry, cases = cases or check.cases(request.cases, request.cwd), reference = reference,
+    target = request.target, version = request.nki_version, roots = request.roots, cwd = request.cwd, distributions = request.distributions,
+  })
 end
 
--- The cases of a quick verdict: the smallest, and the one whose extents are the least round (edges show there).
+-- The cases of a quick look: the smallest, and the one whose extents are the least round (edges show there).
 local function quick_cases(request)
   local cases <const> = check.cases(request.cases, request.cwd)
-  local first <const> = smallest(cases)
-  local ragged, odd = nil, -1
+  local first, least, ragged, odd = nil, nil, nil, -1
   for _, case in ipairs(cases) do
+    local arguments <const>, elements <const> = verify.arguments_of(case)
+    if not least or elements < least then first, least = case, elements end
     local n = 0
-    for _, arg in ipairs(case.args) do
+    for _, arg in ipairs(arguments) do
       for _, e in ipairs(arg.shape or {}) do if e % 128 ~= 0 then n = n + 1 end end
     end
     if n > odd then ragged, odd = case, n end
@@ -59,16 +92,55 @@ local function quick_cases(request)
   return ragged ~= first and odd > 0 and { first, ragged } or { first }
 end
 
-function M.quick(request, text, entry, reference, cases, sets)
-  local verdict <const> = verify.run({
-    path = request.path, source = text, entry = entry, cases = cases, reference = reference, target = request.target,
-      version = request.nki_version, roots = request.roots,
-    distributions = sets or M.QUICK_SETS, private_seed = 4242,
-  })
-  return verdict and verdict.ok, verdict
+local function meter_of(request, reference, first)
+  local sets <const> = {}
+  if first then sets[1] = first end
+  for _, case in ipairs(quick_cases(request)) do
+    if not (first and first.case.text == case.text and (first.distribution or "normal") == "normal") then sets[#sets + 1] = { case = case } end
+  end
+  return measure.new({ request = request, reference = reference, sets = sets })
 end
 
-local function score_of(report)
+-- Candidates ------------------------------------------------------------------------------------------------------------------
+
+-- Turn fixes into texts, each once and none that was seen before. `fill(candidate, fix)` is given for the diagnostics' own
+-- repairs; those among them that lead back to a text on the way here are counted in trial.returns.
+local function texts_of(fixes, text, seen, trial, fill)
+  local out <const>, known <const> = {}, {}
+  for _, item in ipairs(fixes) do
+    local ok <const>, changed <const> = pcall(source.apply, text, item.edits)
+    if ok and changed and changed ~= text then
+      local hash <const> = fs.sha256(changed)
+      if seen[hash] then
+        trial.repeated = trial.repeated + 1
+        if fill and seen[hash] == "path" then trial.returns = trial.returns + 1 end
+      elseif not known[hash] then
+        known[hash] = true
+        local candidate <const> = { fix = { title = item.title, edits = item.edits }, text = changed, hash = hash, kind = item.kind or "repair of the diagnostic" }
+        if fill then fill(candidate, item) end
+        out[#out + 1] = candidate
+      end
+    end
+  end
+  return out
+end
+
+local function diagnostic_candidates(report, text, seen, trial)
+  local fixes <const>, of <const> = {}, {}
+  local function add(d, fix)
+    fixes[#fixes + 1] = fix
+    of[fix] = d
+  end
+  for _, d in ipairs(report.diagnostics) do if d.severity == "error" and d.fix then add(d, d.fix) end end
+  for _, d in ipairs(report.diagnostics) do
+    if d.severity == "error" then for _, fix in ipairs(d.fixes or {}) do add(d, fix) end end
+  end
+  return texts_of(fixes, text, seen, trial, function(candidate, fix) candidate.diagnostic = of[fix] end)
+end
+
+-- A kernel that does not build ------------------------------------------------------------------------------------------------
+
+local function reach_of(report)
   local ok, reached = 0, 0
   for _, case in ipairs(report.cases) do
     if case.ok then ok = ok + 1 end
@@ -77,112 +149,168 @@ local function score_of(report)
   return ok * 1e9 + reached
 end
 
-local function diagnostic_candidates(report, text, seen)
-  local list <const>, known <const> = {}, {}
-  local function add(d, fix)
-    local repaired <const> = fix and source.apply(text, fix.edits)
-    if not repaired or repaired == text then return end
-    local hash <const> = fs.sha256(repaired)
-    if seen[hash] or known[hash] then return end
-    known[hash] = true
-    list[#list + 1] = { diagnostic = d, fix = fix, text = repaired, hash = hash }
-  end
-  for _, d in ipairs(report.diagnostics) do if d.severity == "error" then add(d, d.fix) end end
-  for _, d in ipairs(report.diagnostics) do
-    if d.severity == "error" then for _, fix in ipairs(d.fixes or {}) do add(d, fix) end end
-  end
-  return list
-end
+local NO_KERNEL <const> = { syntax = true, internal = true, ["internal-error"] = true }
 
-local function guessed(list, text, seen)
-  local out <const>, known <const> = {}, {}
-  for _, item in ipairs(list) do
-    local ok <const>, changed <const> = pcall(source.apply, text, item.edits)
-    if ok and changed and changed ~= text then
-      local hash <const> = fs.sha256(changed)
-      if not seen[hash] and not known[hash] then
-        known[hash] = true
-        out[#out + 1] = { fix = { title = item.title, edits = item.edits }, text = changed, hash = hash, kind = item.kind }
-      end
-    end
+-- Returns the candidate to apply, or nil; nil, err for a reference that fails. candidate.rank: "proved", "checks", "builds" or
+-- "further";
+-- candidate.measure; candidate.left is the error that remains.
+function M.build_repair(request, text, report, reference, trial)
+  local seen <const> = request.seen or {}
+  local base <const> = reach_of(report)
+  local problem <const> = M.first_error(report)
+  local builds, furthest, furthest_score = nil, nil, -1
+  local meter, why
+  if reference then
+    meter, why = meter_of(request, reference)
+    if not meter then return nil, why end
   end
-  return out
-end
 
--- How many candidates of each kind were tried, for the report.
-local function count_kind(kinds, kind) kinds[kind] = (kinds[kind] or 0) + 1 end
+  local function numbers(candidate, after)
+    if not meter then return true end
+    candidate.measure = meter:of(candidate.text, after.entry)
+    if not candidate.measure.ok then return false end
+    local verdict <const> = M.prove(request, candidate.text, after.entry, reference)
+    return verdict ~= nil and verdict.ok
+  end
 
--- A kernel that does not build. Returns the candidate to apply, how many were tried; candidate.clean when it then builds.
-function M.build_repair(request, text, report, reference, seen, progress)
-  local tried = 0
-  local kinds <const> = {}
-  local first, best, best_score = nil, nil, -1
-  local base <const> = score_of(report)
-  local error_now <const> = M.first_error(report)
-  local cases <const> = reference and quick_cases(request)
-  local function try(candidate, fallback)
-    tried = tried + 1
-    count_kind(kinds, candidate.kind or "repair of the diagnostic")
+  -- Is this the repair? Otherwise remember it as something to fall back to.
+  local function try(candidate)
+    trial:count(candidate.kind)
     local after <const> = M.check(request, candidate.text, false)
     if not after then return false end
-    candidate.report = after
     local left <const> = M.first_error(after)
-    candidate.left = left
+    candidate.left, candidate.reach = left, reach_of(after)
     if not left then
-      if not reference or M.quick(request, candidate.text, after.entry, reference, cases, 1) then
-        candidate.clean = true
+      if numbers(candidate, after) then
+        candidate.rank = meter and "proved" or "checks"
         return true
       end
-      first = first or candidate
-    elseif fallback then
-      local score = score_of(after)
+      candidate.rank = "builds"
+      if not builds or candidate.measure and builds.measure and measure.better(candidate.measure, builds.measure) then builds = candidate end
+    elseif candidate.diagnostic ~= nil and not NO_KERNEL[left.code] then
       -- The same complaint again is no progress.
-      if left.code == error_now.code and left.message == error_now.message and score <= base then score = -1 end
-      if left.code == "syntax" or left.code == "internal" or left.code == "internal-error" then score = -1 end
-      if score > best_score then best, best_score = candidate, score end
+      local same <const> = left.code == problem.code and left.message == problem.message and candidate.reach <= base
+      if not same and candidate.reach > furthest_score then
+        candidate.rank = "further"
+        furthest, furthest_score = candidate, candidate.reach
+      end
     end
     return false
   end
-  local known <const> = diagnostic_candidates(report, text, seen)
-  for _, candidate in ipairs(known) do
-    if try(candidate, true) then return candidate, tried, kinds end
+
+  for _, candidate in ipairs(diagnostic_candidates(report, text, seen, trial)) do
+    if not trial:more() then break end
+    if try(candidate) then return candidate end
   end
+  trial.from_diagnostic = trial.tried
   local kernel <const> = opened(request, text)
-  if kernel.tree and kernel.node then
-    if progress then progress("looking for the cause") end
-    for _, candidate in ipairs(guessed(edits.causes(kernel.tree, kernel.file, kernel.node), text, seen)) do
-      if tried >= M.LIMIT then break end
-      candidate.diagnostic = error_now
-      if try(candidate, false) then return candidate, tried, kinds end
+  if kernel.tree and kernel.node and trial:more() then
+    if trial.progress then trial.progress("looking for the cause") end
+    for _, candidate in ipairs(texts_of(edits.causes(kernel.tree, kernel.file, kernel.node), text, seen, trial)) do
+      if not trial:more() then break end
+      if try(candidate) then
+        candidate.diagnostic = problem
+        return candidate
+      end
     end
   end
-  if first then return first, tried, kinds end
-  if best and best_score >= 0 then return best, tried, kinds end
-  return nil, tried, kinds
+  local best <const> = builds or furthest
+  if best then best.diagnostic = best.diagnostic or problem end
+  return best
 end
 
--- A kernel that builds and computes something else. Fills the step's result.
-function M.search(request, text, report, reference, _, result, job)
+-- A kernel that builds and computes something else ----------------------------------------------------------------------------
+
+-- The set of inputs that the proof failed on.
+local function failing_set(request, verdict)
+  for i, case in ipairs(check.cases(request.cases, request.cwd)) do
+    local result <const> = verdict.cases[i]
+    if result and not result.ok then return { case = case, distribution = result.algorithm.distribution } end
+  end
+  return nil
+end
+
+local function guesses(request, text, seen, trial, kinds)
   local kernel <const> = opened(request, text)
-  if not kernel.tree or not kernel.node then return result end
-  local seen <const> = request.seen or {}
-  local cases <const> = quick_cases(request)
-  local list <const> = guessed(edits.all(kernel.tree, kernel.file, kernel.node), text, seen)
-  result.kinds = {}
-  for i, candidate in ipairs(list) do
-    if result.tried >= M.LIMIT then break end
-    result.tried = result.tried + 1
-    count_kind(result.kinds, candidate.kind)
-    if job and job.progress and i % 10 == 0 then job.progress({ text = ("trying small changes: %d of %d"):format(i, #list) }) end
-    local quick_report <const> = M.check(request, candidate.text, false)
-    if quick_report and not M.first_error(quick_report) and M.quick(request, candidate.text, report.entry, reference, { cases[1] }, 1)
-      and M.quick(request, candidate.text, report.entry, reference, cases, 6) then
-      result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
-      result.after = { ok = true, proved = true }
-      return result
+  if not kernel.tree or not kernel.node then return {} end
+  return texts_of(edits.all(kernel.tree, kernel.file, kernel.node, kinds), text, seen, trial)
+end
+
+-- Rounding: the algorithm is right, so only the types of tiles are in question.
+local function precision(request, text, entry, reference, verdict, trial)
+  local failing <const> = failing_set(request, verdict)
+  local first <const> = failing and { failing.case } or nil
+  for _, candidate in ipairs(guesses(request, text, request.seen or {}, trial, { precision = true })) do
+    if not trial:more() then return nil end
+    trial:count(candidate.kind)
+    local report <const> = M.check(request, candidate.text, false)
+    if report and not M.first_error(report) then
+      local quick <const> = first and M.prove(request, candidate.text, entry, reference, first)
+      if (not first or quick and quick.ok) and M.prove(request, candidate.text, entry, reference).ok then
+        candidate.rank = "proved"
+        return candidate
+      end
     end
   end
-  return result
+  return nil
+end
+
+-- Returns the candidate to apply, or nil; or nil, err. candidate.rank: "proved" or "better"; candidate.measure and trial.base are its
+-- numbers and those of the text as it is.
+function M.numbers_repair(request, text, report, reference, verdict, trial)
+  local seen <const> = request.seen or {}
+  if verdict.verdict == "rounding" then return precision(request, text, report.entry, reference, verdict, trial) end
+  local meter <const>, why <const> = meter_of(request, reference, failing_set(request, verdict))
+  if not meter then return nil, why end
+  local base <const> = meter:of(text, report.entry)
+  trial.base = base
+
+  local function proved(candidate)
+    local after <const> = M.check(request, candidate.text, false)
+    if not after or M.first_error(after) then return false end
+    local full <const> = M.prove(request, candidate.text, report.entry, reference)
+    candidate.verdict = full
+    return full ~= nil and full.ok
+  end
+
+  local partial <const> = {}
+  for _, candidate in ipairs(guesses(request, text, seen, trial)) do
+    if not trial:more() then break end
+    trial:count(candidate.kind)
+    candidate.measure = meter:of(candidate.text, report.entry, base)
+    candidate.order = #partial
+    if candidate.measure.ok and proved(candidate) then
+      candidate.rank = "proved"
+      return candidate
+    elseif measure.better(candidate.measure, base) then
+      partial[#partial + 1] = candidate
+    end
+  end
+  if #partial == 0 then return nil end
+  table.sort(partial, function(a, b)
+    if a.measure.score ~= b.measure.score then return a.measure.score < b.measure.score end
+    return a.order < b.order
+  end)
+  -- Two bugs: a second edit on the most promising. What it finds is applied one edit at a time.
+  for i = 1, math.min(M.BEAM, #partial) do
+    local first <const> = partial[i]
+    if not trial:more() then break end
+    if trial.progress then trial.progress("trying a second change") end
+    for _, candidate in ipairs(guesses(request, first.text, seen, trial)) do
+      if not trial:more() then break end
+      trial:count("second change")
+      candidate.measure = meter:of(candidate.text, report.entry, first.measure)
+      if candidate.measure.ok and proved(candidate) then
+        first.rank = "better"
+        return first
+      end
+    end
+  end
+  -- More than two: the best only where it mends a fair part of what is wrong.
+  local best <const> = partial[1]
+  if best.measure.wrong > 0.8 * base.wrong then return nil end
+  best.rank = "better"
+  return best
 end
 
 return M

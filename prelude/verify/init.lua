@@ -201,6 +201,23 @@ local function record_facts(record, declared)
   return facts
 end
 
+-- How far the reference moves with its inputs, per output. An output with few columns has no neighbours to pool with, so
+-- more trials. `elements` of all inputs.
+local function spread_of(reference, arguments, inputs, expected, elements)
+  local spread <const>, trials = {}, 2
+  for _, output in ipairs(expected) do
+    if (output.array.shape[#output.array.shape] or 1) < 16 then trials = elements > 4000000 and 3 or 8 end
+  end
+  for trial = 1, trials do
+    local moved <const> = expected_of(reference, arguments, nudged(inputs, trial, 2.0 ^ -52))
+    for i, output in ipairs(moved or {}) do
+      local gap <const> = array.unary("abs", array.binary("subtract", output.array, expected[i].array))
+      spread[i] = spread[i] and array.binary("maximum", spread[i], gap) or gap
+    end
+  end
+  return spread
+end
+
 local function run_kernel(job, case, mode, inputs, poison)
   return session.run({
     path = job.path, source = job.source, entry = job.entry, case = case, target = job.target, version = job.version, mode = mode, execute = true,
@@ -224,6 +241,8 @@ local function arguments_of(case)
   return list, elements
 end
 verify.arguments_of = arguments_of
+-- For searches that judge many texts on the same inputs (debugging/measure.lua).
+verify.expected_of, verify.spread_of, verify.judge_algorithm, verify.same_shape = expected_of, spread_of, judge_algorithm, same_shape
 
 local function contraction_blocks(job, arguments, inputs, which)
   local first = nil
@@ -278,18 +297,7 @@ local function verify_case(job, case, progress)
       result.text = ("the kernel returns %d outputs, the reference %d"):format(#exact.outputs, #expected)
       return result
     end
-    -- How far the reference moves with its inputs. An output with few columns has no neighbours to pool with, so more trials.
-    local spread <const>, trials = {}, 2
-    for _, output in ipairs(expected) do
-      if (output.array.shape[#output.array.shape] or 1) < 16 then trials = elements > 4000000 and 3 or 8 end
-    end
-    for trial = 1, trials do
-      local moved <const> = expected_of(job.reference, arguments, nudged(inputs, trial, 2.0 ^ -52))
-      for i, output in ipairs(moved or {}) do
-        local gap <const> = array.unary("abs", array.binary("subtract", output.array, expected[i].array))
-        spread[i] = spread[i] and array.binary("maximum", spread[i], gap) or gap
-      end
-    end
+    local spread <const> = spread_of(job.reference, arguments, inputs, expected, elements)
     local low <const> = expected_of(job.reference, arguments, inputs, "float32")
     local chip <const> = run_kernel(job, case, "chip", inputs, 2)
     if not chip.ok then

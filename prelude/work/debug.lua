@@ -3,11 +3,13 @@
 -- say what the edited text does. Nothing is written here.
 --
 -- request: { path=, source=text, cases={texts}, entry=, target=, nki_version=, reference=, reference_function=, roots=, cwd=,
---   seen={[sha256]=true: texts not to return to}, distributions= }
--- result:  { status="clean"|"fixed"|"stuck", stage="build"|"algorithm"|"rounding"|nil, diagnostic=, pattern=, fix={title, edits}, text=new text,
---   after={ok=, stage=, code=, line=, message=}, verification=, tried= }
+--   seen={[sha256]="path" (a text on the way here) or "dead"}: texts not to return to, step_seconds=, distributions= }
+-- result:  { status="clean"|"fixed"|"stuck", stage="build"|"algorithm"|"rounding"|nil, diagnostic=, pattern=, message=, fix={title, edits},
+--   text=new text, hash=, after={rank="proved"|"checks"|"better"|"builds"|"further", reach=, wrong=, count=, was=, error=}, verification=,
+--   tried=, kinds={[kind]=n}, repeated=how many edits would lead to a text seen before, returns=how many of the diagnostic's own lead to one on the way, limit="candidates"|"seconds"|nil,
+--   limit_value= }
+-- err: {code=, message=, status=2} for input that cannot be worked on, a reference that fails among them.
 
-local check <const> = require "nki.check"
 local diagnostics <const> = require "nki.diagnostics"
 local reference_module <const> = require "reference"
 local search <const> = require "debugging.search"
@@ -23,11 +25,50 @@ local function load_reference(request)
   return reference_module.load({ path = request.reference, fn = request.reference_function, roots = request.roots })
 end
 
-local function prove(request, text, report, reference, distributions)
-  return verify.run({
-    path = request.path, source = text, entry = report.entry, cases = check.cases(request.cases, request.cwd), reference = reference, target = request.target,
-    version = request.nki_version, roots = request.roots, distributions = distributions,
-  })
+local function bad_input(err)
+  err.status = err.status or 2
+  return nil, err
+end
+
+-- Fill the result with what a search found and what it cost.
+local function conclude(result, candidate, trial, request)
+  result.tried, result.kinds, result.repeated, result.returns, result.limit = trial.tried, trial.kinds, trial.repeated, trial.returns, trial.limit
+  if trial.limit then result.limit_value = trial.limit == "seconds" and (request.step_seconds or search.SECONDS) or search.LIMIT end
+  if not candidate then return result end
+  result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
+  local m <const>, base <const> = candidate.measure, trial.base
+  result.after = {
+    rank = candidate.rank, reach = candidate.reach, error = short(candidate.left), wrong = m and m.wrong, count = m and m.count,
+    was = base and base.wrong,
+  }
+  return result
+end
+
+-- What the first failing case says.
+local function failing_case(verdict)
+  for _, case in ipairs(verdict.cases) do
+    if not case.ok then return case end
+  end
+  return verdict.cases[1]
+end
+
+local function numbers(request, text, report, reference, verdict, progress)
+  local case <const> = failing_case(verdict)
+  local result <const> = { status = "stuck", stage = verdict.verdict, verification = verdict, pattern = case.algorithm.pattern }
+  local lines <const> = verify.describe({ cases = { case } })
+  result.message = case.text or (lines[2] or lines[1]):gsub("^%s+", "")
+  if case.diagnostics then -- it builds, and fails on data
+    for _, d in ipairs(case.diagnostics) do
+      if d.severity == "error" then
+        result.diagnostic, result.message = diagnostics.json(d), d.message
+        break
+      end
+    end
+  end
+  local trial <const> = search.trial(request, progress)
+  local candidate <const>, failed <const> = search.numbers_repair(request, text, report, reference, verdict, trial)
+  if failed then return bad_input(failed) end
+  return conclude(result, candidate, trial, request)
 end
 
 function work.run(request, job)
@@ -42,40 +83,23 @@ function work.run(request, job)
   local report <const>, err <const> = search.check(request, text, true)
   if not report then return nil, err end
   local reference <const>, wrong <const> = load_reference(request)
-  if request.reference and not reference then
-    wrong.status = wrong.status or 2
-    return nil, wrong
-  end
+  if request.reference and not reference then return bad_input(wrong) end
   local problem <const> = search.first_error(report)
   if problem then
     local result <const> = { status = "stuck", stage = "build", diagnostic = diagnostics.json(problem) }
-    local candidate <const>, tried <const>, kinds <const> = search.build_repair(request, text, report, reference, request.seen or {}, progress)
-    result.tried, result.kinds = tried, kinds
-    if candidate then
-      result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
-      result.diagnostic = diagnostics.json(candidate.diagnostic)
-      result.after = { ok = candidate.left == nil, stage = candidate.left and "build" or nil, error = short(candidate.left) }
-    end
-    return result
+    local trial <const> = search.trial(request, progress)
+    local candidate <const>, failed <const> = search.build_repair(request, text, report, reference, trial)
+    if failed then return bad_input(failed) end
+    if candidate then result.diagnostic = diagnostics.json(candidate.diagnostic) end
+    return conclude(result, candidate, trial, request)
   end
   if not reference then return { status = "clean", checked = true } end
   progress("proving")
-  local verdict <const>, failed <const> = prove(request, text, report, reference, request.distributions)
-  if not verdict then
-    failed.status = failed.status or 2
-    return nil, failed
-  end
+  local verdict <const>, failed <const> = search.prove(request, text, report.entry, reference)
+  if not verdict then return bad_input(failed) end
   if verdict.ok then return { status = "clean", checked = true, verification = verdict } end
-  local result <const> = { status = "stuck", stage = verdict.verdict, verification = verdict, tried = 0 }
-  for _, case in ipairs(verdict.cases) do
-    if not case.ok then
-      result.pattern = case.algorithm.pattern
-      result.message = verify.describe(verdict)[1]
-      break
-    end
-  end
   progress("trying small changes")
-  return search.search(request, text, report, reference, verdict, result, job)
+  return numbers(request, text, report, reference, verdict, progress)
 end
 
 return work

@@ -16,6 +16,7 @@ return skill {
     text("entry", "the kernel's function, where the file has more than one", { optional = true }),
     choice("target", kernelargs.targets, "trn2", "the chip"),
     choice("nki_version", kernelargs.versions, "0.6", "the NKI version whose rules hold"),
+    number("step_seconds", "how long the search for a repair may take", { default = 120 }),
     text("source", "the kernel's text, instead of the file's", { optional = true, hidden = true }),
     data("seen", "hashes of texts not to return to", { optional = true, hidden = true }),
   },
@@ -33,7 +34,7 @@ return skill {
     end
     local result <const>, err <const> = ctx.job("work.debug", {
       path = kernel, source = args.source, cases = args.case, reference = reference, reference_function = fn, entry = args.entry, target = args.target,
-      nki_version = args.nki_version, seen = args.seen, cwd = ctx.cwd, roots = folders,
+      nki_version = args.nki_version, seen = args.seen, step_seconds = args.step_seconds, cwd = ctx.cwd, roots = folders,
     }, { read = folders })
     if not result then return nil, err end
     result.ok = result.status ~= "stuck"

@@ -2,7 +2,7 @@
 -- Break a kernel, debug it in this process, and say what became of it: "repaired", "equivalent" (the mutant is proved as it
 -- is), or "stuck". Also the loop that counts them per class.
 --
---   trial.debug(kernel, text, limit) -> outcome, steps, last result
+--   trial.debug(kernel, text[, options]) -> outcome, repairs, last result, the way taken
 --   trial.rates{ seed=, per_class=, two=number of two-bug kernels } -> {{class=, kind=, repaired=, tried=, equivalent=, misses={texts}}}
 
 local t <const> = require "tests.lib"
@@ -10,25 +10,33 @@ local debug_step <const> = require "work.debug"
 local kernels <const> = require "tests.mutations.kernels"
 local operators <const> = require "tests.mutations.operators"
 local fs <const> = require "rt.fs"
+local way <const> = require "debugging.way"
 
 local M <const> = {}
 
 function M.path(kernel, suffix) return ("%s/%s%s.py"):format(kernel.folder or "tests/kernels", kernel.name, suffix or "") end
 
-function M.debug(kernel, text, limit)
-  local seen <const> = { [fs.sha256(text)] = true }
-  for step = 1, limit or 10 do
+-- Options: limit (iterations, 10), step_seconds. The loop is the agent's, without its files.
+function M.debug(kernel, text, options)
+  options = options or {}
+  local w <const> = way.begin(text, fs.sha256(text))
+  local repairs, stuck = 0, nil
+  while true do
     local result <const>, err <const> = debug_step.run({
-      path = M.path(kernel), source = text, cases = kernel.cases, reference = M.path(kernel, "_ref"),
-      target = "trn2", nki_version = "0.6", roots = { kernel.folder or "tests/kernels" }, seen = seen, distributions = 3,
+      path = M.path(kernel), source = w.text, cases = kernel.cases, reference = M.path(kernel, "_ref"), target = "trn2", nki_version = "0.6",
+      roots = { kernel.folder or "tests/kernels" }, seen = way.seen(w), distributions = 3, step_seconds = options.step_seconds or 600,
     })
-    if not result then return "stuck", step, err end
-    if result.status == "clean" then return step == 1 and "equivalent" or "repaired", step - 1, result end
-    if result.status == "stuck" then return "stuck", step, result end
-    text = result.text
-    seen[result.hash] = true
+    if not result then return "stuck", repairs, err end
+    if result.status == "clean" then return repairs == 0 and "equivalent" or "repaired", repairs, result, w end
+    if result.status == "fixed" then
+      repairs = repairs + 1
+      if repairs > (options.limit or 10) then return "stuck", repairs, stuck or { message = "budget" }, w end
+      way.take(w, result)
+    else
+      stuck = stuck or result
+      if not way.back(w, result) then return "stuck", repairs, stuck, w end
+    end
   end
-  return "stuck", limit or 10, { message = "budget" }
 end
 
 local function count(row, kernel, text, why)
