@@ -12,11 +12,11 @@
 --     finish = function(ctx, state, outcome) ... return result end,   -- once, however the run ends
 --   }
 --
--- A step gets the state (plain data that it changes), and returns the name of the next step, or "done", "failed",
--- "blocked" or "oscillation" (its work goes in circles), and a note that says why; without a name the next step of the list follows, after the last one "done". After
--- every step its name, note, the whole state and the budget are stored in one transaction, so a run can be stopped or
--- killed anywhere and resumed from the last stored state: the step that was under way runs again, so a step must be able
--- to run twice from one state. What a step spends is asked for before it runs.
+-- A step gets the state (plain data that it changes), and returns the name of the next step, or "done", "failed", "blocked" or
+-- "oscillation" (its work goes in circles), and a note that says why; without a name the next step of the list follows, after
+-- the last one "done". After every step its name, note, the whole state and the budget are stored in one transaction, so a run
+-- can be stopped or killed anywhere and resumed from the last stored state: the step that was under way runs again, so a step
+-- must be able to run twice from one state. What a step spends is asked for before it runs.
 -- A run never raises for what happens in a step, except for cancellation, which is recorded and raised again. Its statuses:
 -- done, failed, blocked, oscillation, error, interrupted, and budget-iterations, budget-seconds ... (exit status 4).
 

@@ -34,7 +34,8 @@ Trial.__index = Trial
 
 -- request.step_seconds bounds it; `progress(text)` is told now and then.
 function M.trial(request, progress)
-  return setmetatable({ tried = 0, repeated = 0, returns = 0, kinds = {}, deadline = task.now() + (request.step_seconds or M.SECONDS), progress = progress }, Trial)
+  local deadline <const> = task.now() + (request.step_seconds or M.SECONDS)
+  return setmetatable({ tried = 0, repeated = 0, returns = 0, kinds = {}, deadline = deadline, progress = progress }, Trial)
 end
 
 -- May another candidate be tried?
@@ -116,7 +117,9 @@ local function texts_of(fixes, text, seen, trial, fill)
         if fill and seen[hash] == "path" then trial.returns = trial.returns + 1 end
       elseif not known[hash] then
         known[hash] = true
-        local candidate <const> = { fix = { title = item.title, edits = item.edits }, text = changed, hash = hash, kind = item.kind or "repair of the diagnostic" }
+        local candidate <const> = {
+          fix = { title = item.title, edits = item.edits }, text = changed, hash = hash, kind = item.kind or "repair of the diagnostic",
+        }
         if fill then fill(candidate, item) end
         out[#out + 1] = candidate
       end

@@ -6,8 +6,8 @@
 --   seen={[sha256]="path" (a text on the way here) or "dead"}: texts not to return to, step_seconds=, distributions= }
 -- result:  { status="clean"|"fixed"|"stuck", stage="build"|"algorithm"|"rounding"|nil, diagnostic=, pattern=, message=, fix={title, edits},
 --   text=new text, hash=, after={rank="proved"|"checks"|"better"|"builds"|"further", reach=, wrong=, count=, was=, error=}, verification=,
---   tried=, kinds={[kind]=n}, repeated=how many edits would lead to a text seen before, returns=how many of the diagnostic's own lead to one on the way, limit="candidates"|"seconds"|nil,
---   limit_value= }
+--   tried=, kinds={[kind]=n}, repeated=how many edits would lead to a text seen before, returns=how many of the diagnostic's own lead to
+--   one on the way, limit="candidates"|"seconds"|nil, limit_value= }
 -- err: {code=, message=, status=2} for input that cannot be worked on, a reference that fails among them.
 
 local diagnostics <const> = require "nki.diagnostics"
