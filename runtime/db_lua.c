@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "db.h"
+#include "db_lua.h"
 #include "run.h"
 
 #define DB "nkiln.db"
@@ -50,6 +51,8 @@ static struct handle *check_handle(lua_State *L, int arg) {
     return h;
 }
 
+struct db *db_lua_check(lua_State *L, int arg) { return &check_handle(L, arg)->db; }
+
 static int handle_close(lua_State *L) {
     struct handle *h = luaL_checkudata(L, 1, DB);
     db_close(&h->db);
@@ -59,6 +62,18 @@ static int handle_close(lua_State *L) {
 static int statement_close(lua_State *L) {
     db_finalize(luaL_checkudata(L, 1, STATEMENT));
     return 0;
+}
+
+static int push_open(lua_State *L, const char *path, const struct db_options *o) {
+    struct handle *h = lua_newuserdatauv(L, sizeof *h, 0);
+    *h = (struct handle){0};
+    luaL_setmetatable(L, DB);
+    int result = db_open(&h->db, path, o);
+    if (result == SQLITE_OK) return 1;
+    lua_pushfstring(L, "open %s", path);
+    int n = push_failure(L, &h->db, result, lua_tostring(L, -1), NULL);
+    db_close(&h->db);
+    return n;
 }
 
 static int open_db(lua_State *L) {
@@ -80,15 +95,13 @@ static int open_db(lua_State *L) {
         lua_getfield(L, 2, "timeout");
         o.seconds = luaL_optnumber(L, -1, 0);
     }
-    struct handle *h = lua_newuserdatauv(L, sizeof *h, 0);
-    *h = (struct handle){0};
-    luaL_setmetatable(L, DB);
-    int result = db_open(&h->db, path, &o);
-    if (result == SQLITE_OK) return 1;
-    lua_pushfstring(L, "open %s", path);
-    int n = push_failure(L, &h->db, result, lua_tostring(L, -1), NULL);
-    db_close(&h->db);
-    return n;
+    return push_open(L, path, &o);
+}
+
+int db_lua_open_readonly(lua_State *L, const char *path) {
+    struct run_state *run = run_state(L);
+    struct db_options o = {.read_only = true, .busy_seconds = 5, .interrupt = run ? &run->interrupt : NULL};
+    return push_open(L, path, &o);
 }
 
 // Binding and reading -------------------------------------------------------------------------------------------------
@@ -139,7 +152,7 @@ static bool is_parameter_table(lua_State *L, int at) {
 }
 
 // Bind the arguments from `first` to the top of the stack.
-static void bind_arguments(lua_State *L, sqlite3_stmt *stmt, int first) {
+void db_lua_bind(lua_State *L, sqlite3_stmt *stmt, int first) {
     int wanted = sqlite3_bind_parameter_count(stmt), given = lua_gettop(L) - first + 1;
     sqlite3_reset(stmt);
     sqlite3_clear_bindings(stmt);
@@ -219,6 +232,8 @@ static int prepare_argument(lua_State *L, struct db_statement **out) {
     return 0;
 }
 
+int db_lua_prepare(lua_State *L, struct db_statement **out) { return prepare_argument(L, out); }
+
 static struct db_statement *check_statement(lua_State *L) {
     struct db_statement *s = luaL_checkudata(L, 1, STATEMENT);
     if (!s->stmt) luaL_error(L, "this statement is closed");
@@ -233,7 +248,7 @@ static int step_failure(lua_State *L, struct db_statement *s, int result) {
 
 static int run_exec(lua_State *L, struct db_statement *s, int first) {
     int before = sqlite3_total_changes(s->db->handle), result;
-    bind_arguments(L, s->stmt, first);
+    db_lua_bind(L, s->stmt, first);
     db_start(s->db);
     do result = db_step(s);
     while (result == SQLITE_ROW);
@@ -244,7 +259,7 @@ static int run_exec(lua_State *L, struct db_statement *s, int first) {
 }
 
 static int run_query(lua_State *L, struct db_statement *s, int first) {
-    bind_arguments(L, s->stmt, first);
+    db_lua_bind(L, s->stmt, first);
     lua_newtable(L);
     int result;
     db_start(s->db);
@@ -264,7 +279,7 @@ static int run_query(lua_State *L, struct db_statement *s, int first) {
 }
 
 static int run_first(lua_State *L, struct db_statement *s, int first, bool whole) {
-    bind_arguments(L, s->stmt, first);
+    db_lua_bind(L, s->stmt, first);
     db_start(s->db);
     int result = db_step(s);
     if (result == SQLITE_DONE) lua_pushnil(L);
@@ -298,7 +313,7 @@ static int next_row(lua_State *L) {
 }
 
 static int rows_of(lua_State *L, struct db_statement *s, int first, bool own) {
-    bind_arguments(L, s->stmt, first);
+    db_lua_bind(L, s->stmt, first);
     db_start(s->db);
     lua_pushvalue(L, 1);
     lua_pushboolean(L, own);

@@ -14,6 +14,7 @@ int luaopen_rt_pyops(lua_State *L);
 int luaopen_rt_python(lua_State *L);
 int luaopen_rt_task(lua_State *L);
 int luaopen_rt_term(lua_State *L);
+int luaopen_rt_trace(lua_State *L);
 int luaopen_rt_vm(lua_State *L);
 int luaopen_rt_watch(lua_State *L);
 int luaopen_rt_worker(lua_State *L);
@@ -30,6 +31,7 @@ const struct module_entry modules_table[] = {
     {"rt.python", luaopen_rt_python},
     {"rt.task", luaopen_rt_task},
     {"rt.term", luaopen_rt_term},
+    {"rt.trace", luaopen_rt_trace},
     {"rt.vm", luaopen_rt_vm},
     {"rt.watch", luaopen_rt_watch},
     {"rt.worker", luaopen_rt_worker},

@@ -6,7 +6,7 @@
 --   schema.tables[NAME]      columns in order: { name =, type =, unit =, required = }; the same by position 1..4
 --   schema.order             names of all tables, ours last
 --   schema.sql(NAME[, columns])  CREATE TABLE text; columns are the schema's unless given
---   schema.create(NAMES)     what store_create takes: { { name =, columns = { { name =, type = } }, sql = }, ... }
+--   schema.create(NAMES)     what store_create takes; schema.table(NAME[, columns]) is one of them
 --   schema.quote(name)       a name quoted for SQL
 -- Types: i64 i32 bool -> INTEGER; f32 f64 -> REAL; str, enumerations and lists (as JSON text) -> TEXT.
 -- A required column is one that neuron-explorer always writes; the tables here take NULL everywhere, because older
@@ -212,11 +212,30 @@ function schema.sql(name, columns)
   return ("CREATE TABLE %s (\n%s\n)"):format(schema.quote(name), table.concat(parts, ",\n"))
 end
 
+-- What the analysis' joins look things up by. An index costs about as much as three columns, so there are few.
+local indices <const> = {
+  Instruction = { "id", "bir_id" }, Flow = { "in_id", "out_id" }, DmaPacketAggregated = { "id" }, DmaPacket = { "packet_aggregation_id" },
+  KernelInstructions = { "kernel_instruction_name" }, nkiln_source = { "file" },
+}
+
+-- One table as store_create takes it: { name =, columns =, sql =, indices = { SQL, ... } }.
+function schema.table(name, columns)
+  columns = columns or schema.tables[name]
+  local one <const> = { name = name, columns = columns, sql = schema.sql(name, columns), indices = {} }
+  for _, wanted in ipairs(indices[name] or {}) do
+    for _, column in ipairs(columns) do
+      if column.name == wanted then
+        local sql <const> = ("CREATE INDEX %s ON %s (%s)"):format(schema.quote(name .. "_" .. wanted), schema.quote(name), schema.quote(wanted))
+        one.indices[#one.indices + 1] = sql
+      end
+    end
+  end
+  return one
+end
+
 function schema.create(names)
   local list <const> = {}
-  for i, name in ipairs(names) do
-    list[i] = { name = name, columns = schema.tables[name], sql = schema.sql(name) }
-  end
+  for i, name in ipairs(names) do list[i] = schema.table(name) end
   return list
 end
 

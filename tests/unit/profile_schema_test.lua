@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 local t <const> = require "tests.lib"
 local db <const> = require "rt.db"
-local schema <const> = require "prelude.profile.schema"
+local schema <const> = require "profile.schema"
 
 t.test("profile schema: all tables and columns of version 7.4.0 with types, units and what is required", function()
   local tables, columns, required = 0, 0, 0

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+#include "trace/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db.h"
+
+#define MARK ".part-" // between the target's name and six random characters
+
+enum { LOOK_ROWS = 4096, PAGE_BYTES = 8192 };
+
+struct store_table {
+    char *name;
+    char **columns;
+    int count;
+    int64_t rows;
+    sqlite3_stmt *insert;
+    int slots;           // parameters of `insert`
+    int *parameter;      // of each column, 0: not in the statement
+};
+
+struct store {
+    char *path, *temporary;
+    int fd; // of the temporary, locked so that nobody takes it for a leftover
+    bool committed;
+    sqlite3 *db;
+    struct trace_watch watch;
+    struct store_table *tables;
+    int count, capacity;
+};
+
+static bool no_memory(struct trace_error *err) { return trace_fail(err, TRACE_NO_MEMORY, "out of memory"); }
+
+static bool fail_sql(const struct store *s, int result, const char *what, struct trace_error *err) {
+    const char *words = sqlite3_errmsg(s->db);
+    switch (result & 0xFF) {
+    case SQLITE_FULL:
+        return trace_fail(err, TRACE_NO_SPACE, "%s: no space left (or the file would be too large)", s->path);
+    case SQLITE_NOMEM: return no_memory(err);
+    case SQLITE_INTERRUPT: return trace_fail(err, TRACE_INTERRUPTED, "%s: interrupted", s->path);
+    case SQLITE_IOERR: {
+        int code = sqlite3_system_errno(s->db);
+        bool full = code == ENOSPC || code == EDQUOT || code == EFBIG;
+        return trace_fail(err, full ? TRACE_NO_SPACE : TRACE_IO, "write %s: %s", s->path, code ? strerror(code) : words);
+    }
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM: return trace_fail(err, TRACE_IO, "write %s: %s", s->path, words);
+    default: return trace_fail(err, TRACE_SQL, "%s: %s: %s", s->path, what, words);
+    }
+}
+
+static int on_progress(void *user) { return trace_stopped(user); }
+
+// Temporaries ---------------------------------------------------------------------------------------------------------
+
+static const char *base_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+// Remove what killed runs left beside the target: a temporary that nobody holds locked.
+static void remove_leftovers(const char *path) {
+    const char *base = base_of(path);
+    size_t length = strlen(base), mark = strlen(MARK);
+    char *folder = base == path ? strdup(".") : strndup(path, (size_t)(base - path));
+    DIR *dir = folder ? opendir(folder) : NULL;
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        if (strncmp(e->d_name, base, length) != 0 || strncmp(e->d_name + length, MARK, mark) != 0 ||
+            strlen(e->d_name) != length + mark + 6)
+            continue;
+        int fd = openat(dirfd(dir), e->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (fd < 0) continue;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0) unlinkat(dirfd(dir), e->d_name, 0);
+        close(fd);
+    }
+    if (dir) closedir(dir);
+    free(folder);
+}
+
+static bool make_temporary(struct store *s, struct trace_error *err) {
+    size_t size = strlen(s->path) + sizeof MARK + 6;
+    s->temporary = malloc(size);
+    if (!s->temporary) return no_memory(err);
+    snprintf(s->temporary, size, "%s" MARK "XXXXXX", s->path);
+    s->fd = mkostemp(s->temporary, O_CLOEXEC);
+    if (s->fd < 0) {
+        int error = errno;
+        free(s->temporary);
+        s->temporary = NULL;
+        return trace_fail_errno(err, error, "create", s->path);
+    }
+    flock(s->fd, LOCK_EX | LOCK_NB);
+    mode_t mask = umask(0);
+    umask(mask);
+    struct stat old;
+    mode_t mode = stat(s->path, &old) == 0 && S_ISREG(old.st_mode) ? old.st_mode & 0777 : 0666 & ~mask;
+    fchmod(s->fd, mode);
+    return true;
+}
+
+static bool open_database(struct store *s, struct trace_error *err) {
+    char *name = sqlite3_mprintf("%s%s", strncmp(s->temporary, "file:", 5) == 0 ? "./" : "", s->temporary);
+    if (!name) return no_memory(err);
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+    int result = sqlite3_open_v2(name, &s->db, flags, NULL);
+    sqlite3_free(name);
+    if (result != SQLITE_OK) return s->db ? fail_sql(s, result, "open", err) : no_memory(err);
+    sqlite3_extended_result_codes(s->db, 1);
+    sqlite3_progress_handler(s->db, 10000, on_progress, &s->watch);
+    char sql[300];
+    snprintf(sql, sizeof sql,
+             "PRAGMA page_size = %d; PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA locking_mode = exclusive;"
+             "PRAGMA cache_size = -%d; PRAGMA cell_size_check = off; BEGIN",
+             PAGE_BYTES, STORE_CACHE_BYTES / 1024);
+    result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    return result == SQLITE_OK || fail_sql(s, result, "begin", err);
+}
+
+bool store_open(struct store **out, const char *path, const struct trace_watch *watch, struct trace_error *err) {
+    *out = NULL;
+    struct stat st;
+    if (!*base_of(path)) return trace_fail(err, TRACE_IO, "write %s: a file name is needed", path);
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return trace_fail(err, TRACE_IO, "write %s: %s", path,
+                          S_ISDIR(st.st_mode) ? "this is a folder; name a file" : "this is not a regular file");
+    struct store *s = calloc(1, sizeof *s);
+    if (!s) return no_memory(err);
+    s->fd = -1;
+    if (watch) s->watch = *watch;
+    // A link stays a link: what it points to is replaced.
+    s->path = realpath(path, NULL);
+    if (!s->path) s->path = strdup(path);
+    bool ok = s->path || no_memory(err);
+    if (ok) remove_leftovers(s->path);
+    if (!ok || !make_temporary(s, err) || !open_database(s, err)) {
+        store_close(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+static void free_table(struct store_table *t) {
+    sqlite3_finalize(t->insert);
+    for (int i = 0; i < t->count; i++) free(t->columns[i]);
+    free(t->columns);
+    free(t->parameter);
+    free(t->name);
+}
+
+static int close_database(struct store *s) {
+    for (int i = 0; i < s->count; i++) {
+        sqlite3_finalize(s->tables[i].insert);
+        s->tables[i].insert = NULL;
+    }
+    int result = s->db ? sqlite3_close(s->db) : SQLITE_OK;
+    s->db = NULL;
+    return result;
+}
+
+void store_close(struct store *s) {
+    if (!s) return;
+    close_database(s);
+    if (s->temporary && !s->committed) unlink(s->temporary);
+    if (s->fd >= 0) close(s->fd);
+    for (int i = 0; i < s->count; i++) free_table(&s->tables[i]);
+    free(s->tables);
+    free(s->temporary);
+    free(s->path);
+    free(s);
+}
+
+// Tables -------------------------------------------------------------------------------------------------------------
+
+int store_find_table(const struct store *s, const char *name) {
+    for (int i = 0; i < s->count; i++)
+        if (strcmp(s->tables[i].name, name) == 0) return i;
+    return -1;
+}
+
+int store_find_column(const struct store *s, int table, const char *column) {
+    const struct store_table *t = &s->tables[table];
+    for (int i = 0; i < t->count; i++)
+        if (strcmp(t->columns[i], column) == 0) return i;
+    return -1;
+}
+
+int store_column_count(const struct store *s, int table) { return s->tables[table].count; }
+int64_t store_rows(const struct store *s, int table) { return s->tables[table].rows; }
+
+bool store_table(struct store *s, const char *name, const char *const *columns, int count, const char *sql,
+                 struct trace_error *err) {
+    if (store_find_table(s, name) >= 0)
+        return trace_fail(err, TRACE_WRONG_USE, "table %s is there already", name);
+    if (count < 1 || count > 2000) return trace_fail(err, TRACE_WRONG_USE, "table %s has %d columns", name, count);
+    if (s->count == s->capacity) {
+        int wanted = s->capacity ? s->capacity * 2 : 16;
+        struct store_table *grown = realloc(s->tables, (size_t)wanted * sizeof *grown);
+        if (!grown) return no_memory(err);
+        s->tables = grown;
+        s->capacity = wanted;
+    }
+    if (!store_exec(s, sql, err)) return false;
+    struct store_table t = {.name = strdup(name), .columns = calloc((size_t)count, sizeof(char *)),
+                            .parameter = calloc((size_t)count, sizeof(int))};
+    bool ok = t.name && t.columns && t.parameter;
+    for (int i = 0; ok && i < count; i++, t.count++) ok = (t.columns[i] = strdup(columns[i])) != NULL;
+    if (!ok) {
+        free_table(&t);
+        return no_memory(err);
+    }
+    s->tables[s->count++] = t;
+    return true;
+}
+
+bool store_exec(struct store *s, const char *sql, struct trace_error *err) {
+    int result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    return result == SQLITE_OK || fail_sql(s, result, "SQL", err);
+}
+
+// Appending ----------------------------------------------------------------------------------------------------------
+
+// An insert statement for the columns that are given; kept as long as the same ones are given.
+static bool prepare_insert(struct store *s, struct store_table *t, const struct column *columns,
+                           struct trace_error *err) {
+    bool same = t->insert != NULL;
+    for (int i = 0; same && i < t->count; i++) same = (columns[i].type != COLUMN_NONE) == (t->parameter[i] != 0);
+    if (same) return true;
+    sqlite3_finalize(t->insert);
+    t->insert = NULL;
+    sqlite3_str *sql = sqlite3_str_new(s->db);
+    sqlite3_str_appendf(sql, "INSERT INTO \"%w\" VALUES (", t->name);
+    t->slots = 0;
+    for (int i = 0; i < t->count; i++) {
+        t->parameter[i] = columns[i].type == COLUMN_NONE ? 0 : ++t->slots;
+        sqlite3_str_appendf(sql, "%s%s", i ? "," : "", t->parameter[i] ? "?" : "NULL");
+    }
+    sqlite3_str_appendall(sql, ")");
+    char *text = sqlite3_str_finish(sql);
+    if (!text) return no_memory(err);
+    int result = sqlite3_prepare_v3(s->db, text, -1, SQLITE_PREPARE_PERSISTENT, &t->insert, NULL);
+    sqlite3_free(text);
+    return result == SQLITE_OK || fail_sql(s, result, t->name, err);
+}
+
+static int bind_text(sqlite3_stmt *stmt, int p, struct column_text text) {
+    if (!text.bytes) return sqlite3_bind_null(stmt, p);
+    return sqlite3_bind_text64(stmt, p, text.bytes, text.length, SQLITE_STATIC, SQLITE_UTF8);
+}
+
+static int bind_element(sqlite3_stmt *stmt, int p, const struct column *c, int64_t row) {
+    if (c->constant) row = 0;
+    if (c->valid && !c->valid[row]) return sqlite3_bind_null(stmt, p);
+    switch (c->type) {
+    case COLUMN_NONE: return SQLITE_OK;
+    case COLUMN_BOOL: return sqlite3_bind_int(stmt, p, ((const uint8_t *)c->data)[row] != 0);
+    case COLUMN_UINT8: return sqlite3_bind_int(stmt, p, ((const uint8_t *)c->data)[row]);
+    case COLUMN_INT8: return sqlite3_bind_int(stmt, p, ((const int8_t *)c->data)[row]);
+    case COLUMN_INT16: return sqlite3_bind_int(stmt, p, ((const int16_t *)c->data)[row]);
+    case COLUMN_UINT16: return sqlite3_bind_int(stmt, p, ((const uint16_t *)c->data)[row]);
+    case COLUMN_INT32: return sqlite3_bind_int(stmt, p, ((const int32_t *)c->data)[row]);
+    case COLUMN_UINT32: return sqlite3_bind_int64(stmt, p, ((const uint32_t *)c->data)[row]);
+    case COLUMN_INT64: return sqlite3_bind_int64(stmt, p, ((const int64_t *)c->data)[row]);
+    case COLUMN_FLOAT32: return sqlite3_bind_double(stmt, p, (double)((const float *)c->data)[row]);
+    case COLUMN_FLOAT64: return sqlite3_bind_double(stmt, p, ((const double *)c->data)[row]);
+    case COLUMN_TEXT: return bind_text(stmt, p, ((const struct column_text *)c->data)[row]);
+    case COLUMN_CODES: {
+        int32_t code = ((const int32_t *)c->data)[row];
+        return code < 0 ? sqlite3_bind_null(stmt, p) : bind_text(stmt, p, c->words[code]);
+    }
+    }
+    return SQLITE_MISUSE;
+}
+
+static bool check_columns(const struct store_table *t, const struct column *columns, int64_t rows,
+                          struct trace_error *err) {
+    for (int i = 0; i < t->count; i++) {
+        const struct column *c = &columns[i];
+        if (c->type == COLUMN_NONE) continue;
+        if (c->count != rows && !(c->constant && c->count == 1))
+            return trace_fail(err, TRACE_WRONG_USE, "%s.%s has %lld rows, %lld are wanted", t->name, t->columns[i],
+                              (long long)c->count, (long long)rows);
+        if (c->type != COLUMN_CODES) continue;
+        const int32_t *codes = c->data;
+        for (int64_t k = 0; k < c->count; k++)
+            if (codes[k] < -1 || codes[k] >= c->word_count)
+                return trace_fail(err, TRACE_WRONG_USE, "%s.%s: code %d in row %lld, there are %d values", t->name,
+                                  t->columns[i], codes[k], (long long)k, c->word_count);
+    }
+    return true;
+}
+
+bool store_append(struct store *s, int table, const struct column *columns, int64_t rows, struct trace_error *err) {
+    struct store_table *t = &s->tables[table];
+    if (!check_columns(t, columns, rows, err) || !prepare_insert(s, t, columns, err)) return false;
+    sqlite3_stmt *stmt = t->insert;
+    int moving[2000], count = 0, result = SQLITE_OK; // columns to bind for every row; the others are bound once
+    for (int i = 0; i < t->count; i++) {
+        if (!t->parameter[i]) continue;
+        if (!columns[i].constant) moving[count++] = i;
+        else if (rows) result = bind_element(stmt, t->parameter[i], &columns[i], 0);
+        if (result != SQLITE_OK) return fail_sql(s, result, t->name, err);
+    }
+    for (int64_t row = 0; row < rows; row++) {
+        if (row % LOOK_ROWS == 0) {
+            if (trace_stopped(&s->watch)) return fail_sql(s, SQLITE_INTERRUPT, t->name, err);
+            if (s->watch.progress) s->watch.progress(s->watch.user, t->name, t->rows);
+        }
+        for (int k = 0; k < count && result == SQLITE_OK; k++)
+            result = bind_element(stmt, t->parameter[moving[k]], &columns[moving[k]], row);
+        if (result != SQLITE_OK) return fail_sql(s, result, t->name, err);
+        result = sqlite3_step(stmt);
+        int reset = sqlite3_reset(stmt);
+        if (result != SQLITE_DONE) return fail_sql(s, reset != SQLITE_OK ? reset : result, t->name, err);
+        result = SQLITE_OK;
+        t->rows++;
+    }
+    sqlite3_clear_bindings(stmt); // they point into the caller's memory
+    return true;
+}
+
+// Commit -------------------------------------------------------------------------------------------------------------
+
+// A write-ahead log or a rollback journal belongs to the database that is being replaced: SQLite would apply it to the
+// new one. Let SQLite finish it; what is left of something that is no database is removed.
+static bool settle_old(struct store *s, struct trace_error *err) {
+    static const char *const suffixes[] = {"-wal", "-journal", "-shm"};
+    bool found = false;
+    char name[PATH_MAX];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s%s", s->path, suffixes[i]);
+        found |= access(name, F_OK) == 0;
+    }
+    if (!found) return true;
+    struct db old;
+    int result = db_open(&old, s->path, &(struct db_options){.busy_seconds = 2});
+    if (result == SQLITE_OK)
+        result = sqlite3_exec(old.handle, "PRAGMA wal_checkpoint(truncate); PRAGMA journal_mode = delete", NULL, NULL, NULL);
+    db_close(&old);
+    if ((result & 0xFF) == SQLITE_BUSY || (result & 0xFF) == SQLITE_LOCKED)
+        return trace_fail(err, TRACE_BUSY, "replace %s: in use by another run; close it and try again", s->path);
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s%s", s->path, suffixes[i]);
+        unlink(name);
+    }
+    return true;
+}
+
+static bool sync_folder(struct store *s, struct trace_error *err) {
+    const char *base = base_of(s->path);
+    char *folder = base == s->path ? strdup(".") : strndup(s->path, (size_t)(base - s->path));
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    if (!ok) trace_fail_errno(err, errno, "sync the folder of", s->path);
+    if (fd >= 0) close(fd);
+    free(folder);
+    return ok;
+}
+
+bool store_commit(struct store *s, struct trace_error *err) {
+    int result = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+    if (result != SQLITE_OK) return fail_sql(s, result, "commit", err);
+    result = close_database(s);
+    if (result != SQLITE_OK) return trace_fail(err, TRACE_IO, "write %s: %s", s->path, sqlite3_errstr(result));
+    if (fsync(s->fd) != 0) return trace_fail_errno(err, errno, "write", s->path);
+    if (!settle_old(s, err)) return false;
+    if (rename(s->temporary, s->path) != 0) return trace_fail_errno(err, errno, "replace", s->path);
+    s->committed = true;
+    return sync_folder(s, err);
+}

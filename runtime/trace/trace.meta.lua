@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: MIT
+---@meta
+-- luacheck: ignore 212 241
+-- The contract of `require "rt.trace"`: profile files. Wrong use raises; a failure of the world returns nil, err with
+-- err = { code =, message = }: bad_data (damaged or cut off), unsupported, missing (a library is not here), not_found, io,
+-- no_space, no_memory, busy, sql, timeout, interrupted.
+
+---@alias trace.Column rt.array|trace.Masked|trace.Text
+
+---@class trace.Masked numbers with gaps: { array, valid = bool array }
+---@field valid rt.array
+
+---@class trace.Text dictionary-coded text: code k is values[k + 1], -1 is NULL
+---@field codes rt.array int32
+---@field values string[]
+
+---@class trace.Table what prelude/profile/schema.lua makes: schema.table(name[, columns])
+---@field name string
+---@field columns { name: string }[]
+---@field sql string CREATE TABLE
+---@field indices string[]? CREATE INDEX, run by Store:index
+
+---@class trace.Store a database being written beside its target; nothing under the target's name changes before commit
+local Store = {}
+---@param table trace.Table
+---@return true? ok, table? err
+function Store:table(table) end
+-- Append rows. A column that is not given is NULL. A value may be a column, or one number, boolean or string for every row
+-- (only such: one row). Arrays have rank 1 and the same length; NaN is stored as NULL. Raises on unknown tables and columns.
+---@param table string
+---@param columns table<string, trace.Column|number|boolean|string>
+---@return integer? rows, table? err
+function Store:append(table, columns) end
+-- Append rows given one by one, for short tables.
+---@param table string
+---@param rows table<string, number|boolean|string>[]
+---@return integer? rows, table? err
+function Store:rows(table, rows) end
+---@return integer rows appended so far
+function Store:count(table) end
+---@return boolean
+function Store:has(table) end
+---@param sql string without parameters and results
+---@return true? ok, table? err
+function Store:exec(sql) end
+-- Make the indices of all tables: after the rows, which is faster.
+---@return true? ok, table? err
+function Store:index() end
+-- Sync, and take the target's name. The store is closed afterwards, also when this fails.
+---@return true? ok, table? err
+function Store:commit() end
+-- Leave nothing. Also what collection and a <close> variable do when there was no commit.
+function Store:abort() end
+
+---@class rt.trace
+local trace = {}
+
+---@param path string
+---@param tables trace.Table[]? more may be added with Store:table
+---@return trace.Store? store, table? err
+function trace.store_create(path, tables) end
+
+-- The result of a query that only reads, as columns. Integers are int64, other numbers float64, text is dictionary-coded; a
+-- column without values is int64 with nothing valid. `params` is a list, a table by name, or one value.
+---@param db string|userdata path, or a database of rt.db
+---@param sql string
+---@param params any?
+---@param options { seconds: number?, limit: integer? }? more rows than the limit are an error
+---@return { names: string[], columns: table<string, trace.Column>, rows: integer }? result, table? err
+function trace.columns(db, sql, params, options) end
+
+return trace
