@@ -13,7 +13,7 @@ local cli <const> = {}
 
 -- Built-in commands in the order of the overview. A name is a module prelude/commands/NAME.lua, loaded when it is used.
 cli.groups = {
-  { title = "Work on a kernel", names = { "check", "sim", "watch", "explain" } },
+  { title = "Work on a kernel", names = { "check", "sim", "watch", "report", "explain" } },
   { title = "Skills and agents", names = { "skills", "skill", "agents", "trust" } },
   { title = "Scripts and runs", names = { "run", "ledger", "resume", "restore" } },
   { title = "This machine", names = { "doctor", "version", "help" } },
@@ -23,6 +23,7 @@ cli.summary = {
   check = "check a kernel's legality without running it",
   sim = "run a kernel on the NKI machine, and judge it against a reference",
   watch = "check, run and judge again at every save",
+  report = "a profile as one page of pictures, or as a trace for Perfetto",
   explain = "explain an error code, or a recorded run",
   skills = "list skills: where they are, trusted or not, what they shadow",
   skill = "run a skill by name",

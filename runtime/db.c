@@ -54,7 +54,7 @@ static int configure(struct db *db, const struct db_options *o) {
     // recovers or closes the log. Nothing is held here, so waiting and trying again is safe.
     int result, tries = 0;
     do {
-        result = sqlite3_exec(db->handle, "PRAGMA schema_version; PRAGMA foreign_keys = on", NULL, NULL,
+        result = sqlite3_exec(db->handle, "PRAGMA schema_version; PRAGMA foreign_keys = on; PRAGMA temp_store = memory", NULL, NULL,
                               NULL); // reads the header
         if (result == SQLITE_OK && !o->read_only)
             result =
@@ -63,7 +63,11 @@ static int configure(struct db *db, const struct db_options *o) {
     return result;
 }
 
+// Sorting needs room, and a confined process has no folder for temporary files: they stay in memory, within a limit.
+#define HEAP_LIMIT ((sqlite3_int64)4 << 30)
+
 static int open_handle(struct db *db, const char *name, int flags, const struct db_options *o) {
+    sqlite3_hard_heap_limit64(HEAP_LIMIT);
     int result = sqlite3_open_v2(name, &db->handle, flags, NULL);
     return result == SQLITE_OK ? configure(db, o) : result;
 }
