@@ -132,8 +132,10 @@ end
 
 local function make_programs(self)
   local programs <const> = {}
-  -- Run a program to its end. options: {cwd, env, input, seconds, limit}.
-  -- Returns {status, stdout, stderr, seconds, truncated}; a status other than 0 is no failure of the call.
+  -- Run a program to its end. options: {cwd, env, input, seconds, limit}. What is built in may say unconfined = true: the
+  -- vendor's compiler and runtime need devices and system calls that a confined program has not; the right to run it is
+  -- checked all the same. Returns {status, stdout, stderr, seconds, truncated}; a status other than 0 is no failure of the
+  -- call. A program that was ended by its time limit: nil, and the same table with code = "timeout".
   function programs.run(argv, options)
     if type(argv) ~= "table" or type(argv[1]) ~= "string" then error("ctx.proc.run: a list of words expected", 2) end
     self.spend()
@@ -147,7 +149,8 @@ local function make_programs(self)
     given.cwd = permit.absolute(options.cwd or ".", self.cwd, self.home)
     local may <const>, why <const> = self.rights:check("read", given.cwd)
     if not may then return nil, why end
-    given.jail = { read = self.rights.roots.read, write = self.rights.roots.write, net = #self.rights.words.net > 0 }
+    if options.unconfined and not self.builtin then error("ctx.proc.run: unconfined is for what is built in", 2) end
+    given.jail = not options.unconfined and { read = self.rights.roots.read, write = self.rights.roots.write, net = #self.rights.words.net > 0 } or nil
     local command <const> = table.move(argv, 1, #argv, 1, {})
     command[1] = path
     return self.host.capture(command, given)
@@ -240,7 +243,7 @@ function ctx.new(options)
   local host <const> = options.host
   local self <const> = {
     host = host, rights = options.rights, budget = options.budget, cwd = options.cwd or host.cwd, workspace = host.workspace(), home = host.home,
-    closers = {}, depth = options.depth or 0, closed = false,
+    closers = {}, depth = options.depth or 0, closed = false, builtin = options.entry ~= nil and options.entry.scope == "builtin",
   }
   local public <const> = {}
 
@@ -301,6 +304,13 @@ function ctx.new(options)
       -- A worker at work on a kernel may need a Python of this machine (kernelcalls.lua).
       o.calls = o.calls or require("kernelcalls").answer(host, request or {}, o.read or { self.workspace })
       return host.job(module, request or {}, o)
+    end
+  end
+  if self.builtin then
+    -- The first Python here that holds these modules, or the one named (pythons.lua): {path=, prefix=, version=, packages=, source=}.
+    function public.find_python(modules, explicit)
+      self.spend()
+      return require("pythons").find(host, modules, explicit)
     end
   end
   public.budget = self.budget

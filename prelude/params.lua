@@ -28,7 +28,8 @@ local function make(kind, name, doc, options, extra)
   return p
 end
 
--- A file or folder. Relative names are taken from the folder the command was given in. Options: output (it is written).
+-- A file or folder. Relative names are taken from the folder the command was given in. Options: output (it is written;
+-- "beside": by making it under another name in its folder and renaming it).
 function helpers.path(name, doc, options) return make("path", name, doc, options) end
 function helpers.text(name, doc, options) return make("text", name, doc, options) end
 -- Options: min, max.

@@ -56,7 +56,8 @@ function rights.new(options)
   return self
 end
 
--- Paths among the arguments: those to read and those to write (parameters with output = true).
+-- Paths among the arguments: those to read and those to write (parameters with output = true; with output = "beside" also
+-- the folder of the file, where it is made under another name and then renamed).
 function rights.named_paths(list, args)
   local paths <const>, outputs <const> = {}, {}
   for _, p in ipairs(list or {}) do
@@ -67,6 +68,7 @@ function rights.named_paths(list, args)
       for _, value in ipairs(values) do
         local target <const> = item.output and outputs or paths
         target[#target + 1] = value
+        if item.output == "beside" then target[#target + 1] = value:match("^(.+)/[^/]*$") or (value:sub(1, 1) == "/" and "/" or ".") end
         -- "reference.py:softmax" names a function in a file.
         local file <const> = value:match("^(.+%.py):[%w_.]+$")
         if file then target[#target + 1] = file end

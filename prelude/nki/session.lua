@@ -164,6 +164,12 @@ local function load_array(self, options, arg)
   return loaded
 end
 
+-- The data of a tensor argument: from its file, or generated from the seed. An array, or nil and what is wrong.
+function session.data(arg, options)
+  if arg.kind == "file" then return load_array(nil, options, arg) end
+  return array.random { dtype = arg.dtype, shape = arg.shape, seed = (options.seed or 0) ~ hash(arg.name), dist = "normal" }
+end
+
 -- The machine's tensor for a tensor argument; data when it executes.
 local function make_input(self, options, machine, arg)
   local data, dtype, shape = options.inputs and options.inputs[arg.name], arg.dtype, arg.shape
@@ -183,7 +189,7 @@ local function make_input(self, options, machine, arg)
       if data.dtype ~= dtype then data = data:cast(dtype) end
     end
   elseif options.execute then
-    data = array.random { dtype = dtype, shape = shape, seed = (options.seed or 0) ~ hash(arg.name), dist = "normal" }
+    data = session.data(arg, options)
   end
   self.inputs[arg.name] = data
   -- The machine spells bool as NKI does.

@@ -1,0 +1,133 @@
+-- SPDX-License-Identifier: MIT
+-- Which NEFF is the kernel's, and which NTFF belongs to it. Never "the newest file".
+--
+--   identify.neffs(folder)         -> every readable NEFF below the folder, one per UUID: neff.read's table + paths={...}, { what was no NEFF }
+--   identify.choose(list, o)       -> one of them | nil, err    o: { artifacts=folder, entry=, lnc=, inspect=folder }
+--   identify.traces(folder, base)  -> NTFFs that `capture -s base.ntff` wrote there: { {path=, size=, rank=, exec=}, ... }, best first
+-- A NEFF is told by what it says of itself and by where it was put: in NKI_ARTIFACTS_DIR lies the kernel alone
+-- (neuron-runtime/nrtpy/nrtpy-troubleshooting); the runtime's own copies (neff_HASH_vnc_N.neff) have the same UUID; a
+-- reference that ran on the device would be another UUID elsewhere.
+
+local fault <const> = require "fault"
+local fs <const> = require "rt.fs"
+local neff <const> = require "profile.neff"
+
+local identify <const> = {}
+
+local MAX_FILES <const> = 20000
+
+local function walk(folder, visit, state, depth)
+  if depth > 12 then return end
+  for _, item in ipairs(fs.entries(folder) or {}) do
+    state.n = state.n + 1
+    if state.n > MAX_FILES then return end
+    local path <const> = folder .. "/" .. item.name
+    if item.type == "directory" then
+      walk(path, visit, state, depth + 1)
+    else
+      visit(path, item.name)
+    end
+  end
+end
+
+function identify.neffs(folder)
+  local by_uuid <const>, list <const>, bad <const> = {}, {}, {}
+  walk(folder, function(path, name)
+    if not name:find("%.neff$") then return end
+    local one <const>, err <const> = neff.read(path)
+    if not one then
+      bad[#bad + 1] = err
+      return
+    end
+    -- Two compilations without a UUID are told apart by their hash.
+    local key <const> = one.uuid:find("[^0]") and one.uuid or one.hash
+    local known <const> = by_uuid[key]
+    if known then
+      known.paths[#known.paths + 1] = path
+    else
+      one.paths = { path }
+      by_uuid[key] = one
+      list[#list + 1] = one
+    end
+  end, { n = 0 }, 0)
+  table.sort(list, function(a, b) return a.path < b.path end)
+  return list, bad
+end
+
+local function beneath(one, folder)
+  for _, path in ipairs(one.paths) do
+    if path:sub(1, #folder + 1) == folder .. "/" then return true end
+  end
+  return false
+end
+
+-- Was it executed while profiled? The runtime then wrote HASH_vnc_N.ntff or HASH_instid_K_vnc_N.ntff beside neff_HASH.
+local function executed(one)
+  for _, path in ipairs(one.paths) do
+    local place <const>, hash <const> = path:match("^(.*)/neff_(%d+)[^/]*%.neff$")
+    for _, name in ipairs(hash and fs.list(place) or {}) do
+      if name:match("^(%d+)[_%w]*%.ntff$") == hash then return true end
+    end
+  end
+  return false
+end
+
+local function word_in(name, entry)
+  return (" " .. name .. " "):find("[^%w_]" .. entry:gsub("%W", "%%%0") .. "[^%w_]") ~= nil
+end
+
+local function describe(one) return ("%s (UUID %s, name %s)"):format(one.path, one.uuid:sub(1, 8), one.name ~= "" and one.name or "none") end
+
+function identify.choose(list, o)
+  if #list == 0 then
+    return nil, fault.new("failed", "the run left no NEFF: the kernel was not compiled for the device", { where = o.log,
+      hint = "is NKI_ARTIFACTS_DIR honoured by this NKI version? give the file itself with --neff" })
+  end
+  local rest = list
+  local function narrow(test)
+    if #rest == 1 then return end
+    local kept <const> = {}
+    for _, one in ipairs(rest) do
+      if test(one) then kept[#kept + 1] = one end
+    end
+    if #kept > 0 then rest = kept end
+  end
+  narrow(function(one) return beneath(one, o.artifacts) end)
+  narrow(function(one) return word_in(one.name, o.entry) end)
+  narrow(executed)
+  if #rest > 1 then
+    local names <const> = {}
+    for i, one in ipairs(rest) do names[i] = describe(one) end
+    return nil, fault.new("failed", ("%d compilations are left and nothing tells which is the kernel's: %s"):format(#rest, table.concat(names, "; ")),
+      { hint = "capture the right one with --neff FILE" })
+  end
+  local one <const> = rest[1]
+  if one.lnc ~= 0 and one.lnc ~= o.lnc then
+    return nil, fault.new("usage", ("the kernel was compiled for LNC %d, this run is for LNC %d"):format(one.lnc, o.lnc), { where = one.path,
+      hint = ("give --lnc %d"):format(one.lnc) })
+  end
+  return one
+end
+
+function identify.traces(folder, base)
+  local list <const> = {}
+  for _, name in ipairs(fs.list(folder) or {}) do
+    local tail <const> = name:sub(1, #base) == base and name:sub(#base + 1):match("^(.*)%.ntff$")
+    if tail then
+      local rank <const>, exec = tail:match("^_rank_(%d+)(.*)$")
+      exec = (exec or tail):match("^_exec_(%d+)$") or ((exec or tail) == "" and "1" or nil)
+      local st <const> = exec and fs.stat(folder .. "/" .. name)
+      if st then
+        list[#list + 1] = { path = folder .. "/" .. name, size = st.size, rank = math.tointeger(tonumber(rank or 0)), exec = math.tointeger(tonumber(exec)) }
+      end
+    end
+  end
+  -- The last execution is the warm one; of several workers the first.
+  table.sort(list, function(a, b)
+    if a.rank ~= b.rank then return a.rank < b.rank end
+    return a.exec > b.exec
+  end)
+  return list
+end
+
+return identify
