@@ -441,6 +441,7 @@ end
 local function execute(self, options, bound)
   local machine <const> = nki.machine {
     target = self.target, isa = isa, language = language, mode = options.mode or "chip", execute = options.execute and true or false,
+    round_operands = options.round_operands,
     poison = options.poison or 1, uninitialized = options.uninitialized or "error", none = runtime.None, tuple = runtime.Tuple,
   }
   local modules <const> = modules_of(self, machine)

@@ -59,6 +59,19 @@ end
 -- What floats are computed in: float64, or float32 when a reference is run a second time to see what rounding alone does.
 core.real = "float64"
 
+-- To see what the roundings of a reference itself may cost (1 + tanh(x) near -1, a difference of near equals), every inexact
+-- result is moved by up to one part in 2^52: core.noise = { seed = integer } while such a run lasts, else nil.
+core.noise = nil
+local function inexact(value)
+  local noise <const> = core.noise
+  if not noise or value.dtype ~= "float64" or value.size == 0 then return value end
+  noise.count = (noise.count or 0) + 1
+  local eps <const> = 2.0 ^ -52
+  return array.binary("multiply", value, array.random { dtype = "float64", shape = value.shape, seed = noise.seed * 1000003 + noise.count,
+    dist = "uniform", low = 1.0 - eps, high = 1.0 + eps })
+end
+local exact_binary <const> = { maximum = true, minimum = true, copysign = true, fmod = true, mod = true, remainder = true, floor_divide = true }
+
 -- The array dtype of a kind ("float64" | "int64" | "bool").
 local function stored(kind) return kind == "float64" and core.real or kind end
 
@@ -199,7 +212,8 @@ function core.unary(name, a)
   if not is_tensor(a) then return array.unary(name, array.new(stored(storage_dtype(declared)), {}, a)):item() end
   local value = a.value
   if float_result[name] and value.dtype ~= core.real then value = value:cast(core.real) end
-  return core.wrap(array.unary(name, value), family, declared)
+  local found <const> = array.unary(name, value)
+  return core.wrap(float_result[name] and inexact(found) or found, family, declared)
 end
 
 local float_binary <const> = { divide = true, arctan2 = true, hypot = true, logaddexp = true }
@@ -226,7 +240,8 @@ local function binary_any(op, name, a, b, dtype, declared)
     if type(vb) ~= "number" and type(vb) ~= "boolean" and vb.dtype ~= core.real then vb = vb:cast(core.real) end
   end
   broadcast_shapes(name, shape_of(a), shape_of(b))
-  return result(array.binary(name, va, vb), family, declared, scalar)
+  local found <const> = array.binary(name, va, vb)
+  return result(scalar and found or exact_binary[name] and found or inexact(found), family, declared, scalar)
 end
 
 -- Elementwise function of two operands with broadcasting. `name` is an rt.array binary name.
@@ -327,7 +342,8 @@ function core.reduce(name, a, axes, keepdims)
   local value = a.value
   if value.dtype ~= stored(dtype) and dtype ~= "bool" then value = value:cast(stored(dtype)) end
   if dtype == "bool" and value.dtype ~= "bool" then value = value:cast("bool") end
-  return core.wrap(array.reduce(name, value, axes, keepdims or false), family, declared)
+  local found <const> = array.reduce(name, value, axes, keepdims or false)
+  return core.wrap((name == "sum" or name == "prod") and inexact(found) or found, family, declared)
 end
 
 -- argmax argmin over one axis (nil = the flattened array).

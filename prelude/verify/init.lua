@@ -3,12 +3,15 @@
 --
 -- Algorithm: exact mode (fp64, no rounding) against the reference in fp64 on the kernel's actual, already rounded inputs. A
 -- dropped term, a wrong scale or a missing block shows at 1e-10. The allowance per element is 1e-10 of the expected value
--- plus what fp64 itself can lose there: the reference is run again with its inputs moved by one part in 2^52, and 256 times
--- the largest change in the row is allowed, so that another order of summation passes and a small wrong tail does not.
+-- plus what fp64 itself can lose there: the reference is run again with its inputs and its inexact results moved by one part in
+-- 2^52, and 256 times the largest change in the row is allowed, so that another order of summation passes and a small wrong tail does not.
 --
 -- Rounding: chip mode against exact mode. The bound per element comes from the declared dtypes: one rounding of the output,
 -- fp32 arithmetic between (the reference run in fp32 and the movement above, scaled to fp32, show what that does to this
--- expression; the longest contraction in the record adds sqrt(K) roundings), and nothing for an intermediate of lower precision, which therefore shows as loss.
+-- expression; the longest contraction in the record adds sqrt(K) roundings). The Tensor engine takes its operands in a type of
+-- its own: a tile of a type that the case declares may carry an intermediate value into a matmul, and what that costs is seen
+-- by running exact mode with just those operands rounded. Nothing is allowed for any other intermediate of lower precision,
+-- which therefore shows as loss.
 -- Worst ratio of error to bound: up to 2 passes, up to 8 is reported, above fails.
 --
 -- Non-finite policy: the output must be finite wherever the reference is, and infinite where it is infinite on finite inputs;
@@ -86,10 +89,10 @@ local function reference_args(arguments, inputs)
 end
 
 -- The reference's outputs as float64 arrays, or nil, err.
-local function expected_of(reference, arguments, inputs, real)
-  core.real = real or "float64"
+local function expected_of(reference, arguments, inputs, real, noise)
+  core.real, core.noise = real or "float64", noise
   local ok <const>, outputs <const>, err <const> = pcall(reference.run, reference, reference_args(arguments, inputs))
-  core.real = "float64"
+  core.real, core.noise = "float64", nil
   if not ok then error(outputs, 0) end
   if not outputs then return nil, err end
   for _, output in ipairs(outputs) do output.array = output.array:cast("float64") end
@@ -127,7 +130,7 @@ local function judge_algorithm(actual, expected, spread, special)
 end
 
 -- Judge one output of the chip mode against the exact mode.
-local function judge_rounding(chip, exact, dtype, low, expected, contraction, spread)
+local function judge_rounding(chip, exact, dtype, low, expected, contraction, spread, operands)
   local u_out <const> = unit_roundoff[dtype] or 0
   local u32 <const> = unit_roundoff.float32
   local magnitude <const> = array.unary("abs", clean(exact))
@@ -138,6 +141,11 @@ local function judge_rounding(chip, exact, dtype, low, expected, contraction, sp
     local gap <const> = array.unary("abs", clean(array.binary("subtract", low, expected)))
     bound = array.binary("add", bound, array.binary("multiply", gap, 2.0))
     bound = array.binary("add", bound, array.binary("multiply", row_max(gap), 1.0))
+  end
+  -- Operands of matmuls kept in a declared type: what rounding them does to the exact run, which element it hits is chance.
+  if operands then
+    local gap <const> = array.unary("abs", clean(array.binary("subtract", operands, exact)))
+    bound = array.binary("add", bound, array.binary("add", gap, array.binary("multiply", row_max(gap), 0.5)))
   end
   -- A sum that cancels is small beside its terms: what one fp32 rounding of the inputs would move, once per partial sum of the
   -- longest contraction (their roundings add up like its square root).
@@ -179,7 +187,10 @@ end
 -- The longest contraction in the record, and the narrowest float a value passed through on the way.
 local function record_facts(record, declared)
   local totals <const> = record:totals()
-  local facts <const> = { contraction = totals.max_contraction or 0, totals = totals }
+  local facts <const> = { contraction = 0, totals = totals }
+  for _, tensor in ipairs(totals.tensors) do
+    if tensor.role == "output" then facts.contraction = math.max(facts.contraction, tensor.contraction or 0) end
+  end
   local widest_allowed = 1.0
   for _, dtype in ipairs(declared) do widest_allowed = math.min(widest_allowed, unit_roundoff[dtype] or 1.0) end
   facts.declared_roundoff = widest_allowed
@@ -209,7 +220,7 @@ local function spread_of(reference, arguments, inputs, expected, elements)
     if (output.array.shape[#output.array.shape] or 1) < 16 then trials = elements > 4000000 and 3 or 8 end
   end
   for trial = 1, trials do
-    local moved <const> = expected_of(reference, arguments, nudged(inputs, trial, 2.0 ^ -52))
+    local moved <const> = expected_of(reference, arguments, nudged(inputs, trial, 2.0 ^ -52), nil, { seed = trial })
     for i, output in ipairs(moved or {}) do
       local gap <const> = array.unary("abs", array.binary("subtract", output.array, expected[i].array))
       spread[i] = spread[i] and array.binary("maximum", spread[i], gap) or gap
@@ -218,8 +229,9 @@ local function spread_of(reference, arguments, inputs, expected, elements)
   return spread
 end
 
-local function run_kernel(job, case, mode, inputs, poison)
+local function run_kernel(job, case, mode, inputs, poison, round_operands)
   return session.run({
+    round_operands = round_operands,
     path = job.path, source = job.source, entry = job.entry, case = case, target = job.target, version = job.version, mode = mode, execute = true,
     inputs = inputs, poison = poison, roots = job.roots, step_limit = job.step_limit,
   })
@@ -306,6 +318,12 @@ local function verify_case(job, case, progress)
     end
     local facts <const> = record_facts(chip.record, declared)
     result.contraction = facts.contraction
+    local narrow <const> = {}
+    for _, dtype in ipairs(declared) do
+      if (unit_roundoff[dtype] or 0) > unit_roundoff.float32 then narrow[#narrow + 1] = dtype end
+    end
+    local rounded = facts.totals.ops.nc_matmul and #narrow > 0 and run_kernel(job, case, "exact", inputs, 1, narrow) or nil
+    if rounded and not rounded.ok then rounded = nil end
     for name, value in pairs(inputs) do
       if value:hash() ~= hashes[name] then
         result.ok, result.verdict, result.text = false, "algorithm", ("the kernel changed its input %s"):format(name)
@@ -334,7 +352,8 @@ local function verify_case(job, case, progress)
         result.ok, result.verdict = false, "algorithm"
       end
       local chip_out <const> = chip.outputs[i].array
-      local rounding <const> = judge_rounding(chip_out, got, chip_out.dtype, low and low[i] and low[i].array, want, facts.contraction, spread[i])
+      local rounding <const> = judge_rounding(chip_out, got, chip_out.dtype, low and low[i] and low[i].array, want, facts.contraction, spread[i],
+        rounded and rounded.outputs[i].array:cast("float64"))
       run.rounding = rounding
       if rounding.ratio > result.rounding.ratio or not result.rounding.distribution then
         result.rounding = rounding

@@ -70,12 +70,24 @@ const float *nki_block_f32(struct nki_machine *m, const struct nki_view *v, int6
     return oldest->data;
 }
 
+// Exact values as a tile of type `dtype` would have kept them.
+static void round_row(double *row, int64_t n, int dtype) {
+    enum { PIECE = 512 };
+    uint64_t narrow[PIECE]; // room for any element type
+    for (int64_t at = 0; at < n; at += PIECE) {
+        size_t count = (size_t)(n - at < PIECE ? n - at : PIECE);
+        kernels()->from_f64[dtype](count, narrow, row + at);
+        kernels()->to_f64[dtype](count, row + at, narrow);
+    }
+}
+
 // The same in float64, into a block of the caller's.
 static const double *block_f64(struct nki_machine *m, const struct nki_view *v, int64_t *ld, double **owned) {
     struct nki_lane l;
     *owned = NULL;
     if (!nki_lane_open(m, &l, v, false)) return NULL;
-    if (l.direct64 && (int64_t)l.pitch / 8 >= l.free) {
+    bool rounds = m->round_operands >> v->dtype & 1;
+    if (!rounds && l.direct64 && (int64_t)l.pitch / 8 >= l.free) {
         *ld = (int64_t)l.pitch / 8;
         return (const double *)(const void *)l.base;
     }
@@ -88,6 +100,7 @@ static const double *block_f64(struct nki_machine *m, const struct nki_view *v, 
     for (int64_t r = 0; r < l.parts; r++) {
         const double *row = nki_lane_f64(&l, r, 0, l.free, block + r * l.free);
         if (row != block + r * l.free) memcpy(block + r * l.free, row, (size_t)l.free * sizeof *block);
+        if (rounds) round_row(block + r * l.free, l.free, v->dtype);
     }
     nki_lane_close(m, &l, false);
     *owned = block;

@@ -86,6 +86,7 @@ struct nki_machine {
     struct nki_row rows[NKI_INSTRS];
     uint32_t op_flags[NKI_OPS];
     enum nki_mode mode;
+    uint64_t round_operands; // exact mode: types (1 << dtype) to which matmul operands in tiles of that type are rounded
     bool execute;
     int poison;
     bool uninitialized_warns;

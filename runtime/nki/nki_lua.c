@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // nki_lua.c: `rt.nki`: machines, their tables, inputs and outputs, errors as Lua tables.
 //
-//   local m = require("rt.nki").machine{ target=, isa=, language=, mode="chip"|"exact", execute=, poison=1|2, none=,
+//   local m = require("rt.nki").machine{ target=, isa=, language=, mode="chip"|"exact", round_operands={types}, execute=, poison=1|2, none=,
 //   tuple= } m:input(name, data|nil, dtype, shape)   a tensor in HBM; data: an rt.array or a flat table of numbers
 //   m:finish({tensor, ...}[, inputs_may_change])   checks of the end; raises
 //   m:read(tensor) -> flat table   m:output_array(tensor) -> rt.array   m:record()   m:stats()   m:warnings()
@@ -223,6 +223,17 @@ static int new_machine(lua_State *L) {
         b->m.mode = NKI_EXACT;
     else if (strcmp(mode, "chip") != 0)
         return luaL_error(L, "mode must be chip or exact, got %s", mode);
+    lua_pop(L, 1);
+    if (lua_getfield(L, 1, "round_operands") == LUA_TTABLE) {
+        for (lua_Integer i = 1; lua_geti(L, -1, i) == LUA_TSTRING; i++, lua_pop(L, 1)) {
+            size_t length;
+            const char *name = lua_tolstring(L, -1, &length);
+            enum dtype type = dtype_parse(name, length);
+            if (type == DTYPE_COUNT) return luaL_error(L, "round_operands: no type %s", name);
+            b->m.round_operands |= (uint64_t)1 << type;
+        }
+        lua_pop(L, 1);
+    }
     lua_pop(L, 1);
     lua_getfield(L, 1, "poison");
     b->m.poison = (int)luaL_optinteger(L, -1, 1);

@@ -23,3 +23,45 @@ for _, row in ipairs(expected) do
     end)
   end
 end
+
+-- The verifier's own verdict on the same kernels: each of them is right, and those that keep an operand of a matmul in the
+-- declared 16-bit type are right too; a 16-bit value that no matmul asks for is a loss.
+local function verdict(row, text, change)
+  local reference <const>, err <const> = require("reference").load {
+    path = ("tests/kernels/%s_ref.py"):format(row.reference or row.name), fn = row.entry,
+  }
+  t.ok(reference, err and err.message)
+  local source = t.read(("tests/kernels/%s.py"):format(row.name))
+  if change then
+    local n
+    source, n = source:gsub(change[1], change[2])
+    t.ok(n > 0, "nothing was changed")
+  end
+  local result <const>, why <const> = require("verify").run {
+    path = row.name .. ".py", source = source, entry = row.entry, cases = { assert(require("nki.case").parse(text)) }, reference = reference,
+    private_seed = 77,
+  }
+  t.ok(result, why and why.message)
+  return result
+end
+
+local every <const> = os.getenv("NKILN_SANITIZED") and 4 or 1
+local rows <const> = table.move(expected, 1, #expected, 1, {})
+rows[#rows + 1] = { name = "profile/swiglu_naive", reference = "profile/swiglu_mlp", entry = "swiglu_mlp",
+  cases = { "x_t=bf16[512,128], w_gate=bf16[512,512], w_up=bf16[512,512], w_down=bf16[512,512]" } }
+for i, row in ipairs(rows) do
+  if i % every == 0 then
+    t.test(row.name .. " is proved by the verifier", function()
+      local result <const> = verdict(row, row.cases[1])
+      t.eq(result.verdict, "proved", result.text)
+    end)
+  end
+end
+
+t.test("attention with its scores in bfloat16, or bfloat16 weights between float32 tensors, loses more than is declared", function()
+  local row <const> = { name = "attention", entry = "attention" }
+  t.eq(verdict(row, "q_t=bfloat16[64,128], k_t=bfloat16[64,256], v=bfloat16[256,64]", { "scores = nl.ndarray%(%(p, k_len%), dtype=nl.float32",
+    "scores = nl.ndarray((p, k_len), dtype=nl.bfloat16" }).verdict, "rounding")
+  t.eq(verdict(row, "q_t=float32[64,128], k_t=float32[64,256], v=float32[256,64]",
+    { "(%w+) = nl.ndarray%((%b()), dtype=v.dtype, buffer=nl.psum", "%1 = nl.ndarray(%2, dtype=nl.bfloat16, buffer=nl.psum" }).verdict ~= "proved", true)
+end)
