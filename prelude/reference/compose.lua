@@ -114,7 +114,31 @@ function M.layer_norm(x, axes, weight, bias, eps)
   return out
 end
 
-function M.norm(x, axes, keepdims) return unary("sqrt", core.reduce("sum", unary("square", as_float(x)), axes, keepdims)) end
+-- The p-norm over axes: p a number (1, 2, inf, -inf or another) or "fro".
+function M.norm(x, axes, keepdims, p)
+  x = as_float(x)
+  p = p == "fro" and 2 or p or 2
+  local order <const> = core.number(p, "an order")
+  if type(order) ~= "number" then core.raise("NotImplementedError", "a norm of order %s", tostring(order)) end
+  if order == 2 then return unary("sqrt", core.reduce("sum", unary("square", x), axes, keepdims)) end
+  local size <const> = unary("abs", x)
+  if order == math.huge or order == -math.huge then return core.reduce(order > 0 and "max" or "min", size, axes, keepdims) end
+  if order == 1 then return core.reduce("sum", size, axes, keepdims) end
+  if order == 0 then core.raise("NotImplementedError", "a norm of order 0") end
+  return binary("power", core.reduce("sum", binary("power", size, order), axes, keepdims), 1.0 / order)
+end
+
+-- (x - mean) / sqrt(variance + eps) over groups of channels: x is (batch, channels, ...), weight and bias have one value per channel.
+function M.group_norm(x, groups, weight, bias, eps)
+  local n <const>, c <const> = x.shape[1], x.shape[2]
+  if c % groups ~= 0 then core.raise("ValueError", "%d channels do not divide into %d groups", c, groups) end
+  local out = core.reshape(M.layer_norm(core.reshape(x, { n, groups, core.count(x.shape) // (n * groups) }), { 2 }, nil, nil, eps), x.shape)
+  local shape <const> = { c }
+  for _ = 3, #x.shape do shape[#shape + 1] = 1 end
+  if weight then out = binary("multiply", out, core.reshape(weight, shape)) end
+  if bias then out = binary("add", out, core.reshape(bias, shape)) end
+  return out
+end
 
 function M.swap(x, a, b)
   local rank <const> = #x.shape
@@ -204,6 +228,15 @@ function M.einsum(spec, operands)
   for i = 1, #lb do
     local label <const> = lb:sub(i, i)
     if not la:find(label, 1, true) then cols = cols .. label end
+  end
+  if rows == "" and cols == "" then
+    -- Row by row: a product and a sum.
+    local both <const> = batch .. inner
+    local total = binary("multiply", arrange(a, la, both), arrange(b, lb, both))
+    local axes <const> = {}
+    for i = 1, #inner do axes[i] = #batch + i - 1 end
+    if #axes > 0 then total = core.reduce("sum", total, axes, false) end
+    return arrange(total, batch, out)
   end
   a, b = arrange(a, la, batch .. rows .. inner), arrange(b, lb, batch .. inner .. cols)
   local function sizes(t, from, n)

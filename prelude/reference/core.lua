@@ -24,6 +24,16 @@ function core.raise(etype, message, ...)
 end
 local raise <const> = core.raise
 
+-- A tensor of a traced reference that was written to in part, or whose memory is another's, makes its node when it is asked
+-- for one (reference/writes.lua).
+function core.lazy(meta)
+  meta.__index = function(t, key)
+    if key == "node" and (rawget(t, "pending") or rawget(t, "stale")) then return core.settle(t) end
+    return nil
+  end
+end
+core.lazy(Tensor)
+
 function core.is_tensor(x) return type(x) == "table" and x.is_tensor == true end
 function core.is_scalar(x) return type(x) == "number" or type(x) == "boolean" or (type(x) == "table" and x.is_scalar == true) end
 function core.is_symbolic(x) return type(x) == "table" and x.node ~= nil end
@@ -378,6 +388,9 @@ end
 
 function core.matmul(a, b)
   if #a.shape == 0 or #b.shape == 0 then raise("ValueError", "matmul: operands must have at least one dimension") end
+  if #a.shape == 1 and #b.shape == 1 and a.shape[1] == b.shape[1] and (is_symbolic(a) or is_symbolic(b)) then
+    return core.reduce("sum", core.binary("multiply", a, b), { 0 }, false)
+  end
   local drop_first <const>, drop_last <const> = #a.shape == 1, #b.shape == 1
   if drop_first then a = core.expand(a, 0) end
   if drop_last then b = core.expand(b, 1) end
@@ -481,11 +494,34 @@ function core.transpose(a, axes)
   return moved(a, "transpose", { axes = order }, shape, function(v) return v:transpose(order) end)
 end
 
+-- A part of a joined or constant array is a part of its pieces.
+local function sliced(a, axis, start, extent, shape)
+  local node <const> = a.node
+  if node.op == "full" then
+    return symbolic(core.trace:add({ op = "full", inputs = node.inputs, shape = shape, dtype = node.dtype }), a.family, a.declared)
+  end
+  if node.op ~= "concat" or node.axis ~= axis then return nil end
+  local at, pieces <const> = 0, {}
+  for _, input in ipairs(node.inputs) do
+    local n <const> = input.shape[axis + 1]
+    local from <const>, to <const> = math.max(start, at), math.min(start + extent, at + n)
+    if from < to then pieces[#pieces + 1] = core.slice(symbolic(input, a.family, a.declared), axis, from - at, to - from, 1) end
+    at = at + n
+    if at >= start + extent then break end
+  end
+  if #pieces == 0 then return nil end
+  return #pieces == 1 and pieces[1] or core.concat(pieces, axis)
+end
+
 -- start, stop, step already normalised (step may be negative) to yield `extent` elements.
 function core.slice(a, axis, start, extent, step)
   if start == 0 and step == 1 and extent == a.shape[axis + 1] then return a end
   local shape <const> = { table.unpack(a.shape) }
   shape[axis + 1] = extent
+  if step == 1 and is_symbolic(a) then
+    local part <const> = sliced(a, axis, start, extent, shape)
+    if part then return part end
+  end
   return moved(a, "slice", { axis = axis, start = start, extent = extent, step = step }, shape, function(v)
     if step > 0 then return v:slice(axis, start, math.min(start + (extent - 1) * step + 1, v.shape[axis + 1]), step) end
     local picks <const> = {}
@@ -497,6 +533,18 @@ end
 
 function core.select(a, axis, index)
   local shape <const> = { table.unpack(a.shape) }
+  if is_symbolic(a) and a.node.op == "concat" and a.node.axis == axis then
+    local at = 0
+    for _, input in ipairs(a.node.inputs) do
+      local n <const> = input.shape[axis + 1]
+      if index < at + n then
+        local piece <const> = symbolic(input, a.family, a.declared)
+        if n == 1 then return core.squeeze(piece, axis) end
+        return core.select(piece, axis, index - at)
+      end
+      at = at + n
+    end
+  end
   table.remove(shape, axis + 1)
   return moved(a, "select", { axis = axis, index = index }, shape, function(v) return v:select(axis, index) end)
 end
@@ -555,6 +603,18 @@ function core.concat(list, axis)
   end
   for i, t in ipairs(list) do values[i] = t.value.dtype == stored(dtype) and t.value or t.value:cast(stored(dtype)) end
   return core.wrap(array.concat(values, axis), list[1].family, declared)
+end
+
+-- Arrays of one shape whose elements alternate along an axis: the first of each, the second of each, ...
+function core.interleave(list, axis)
+  local shape <const>, dtype = { table.unpack(list[1].shape) }, list[1].dtype
+  local nodes <const> = {}
+  for i, t in ipairs(list) do
+    nodes[i] = node_of(t)
+    dtype = wider(dtype, t.dtype)
+  end
+  shape[axis + 1] = shape[axis + 1] * #list
+  return symbolic(core.trace:add({ op = "interleave", inputs = nodes, axis = axis, shape = shape, dtype = dtype }), list[1].family, list[1].declared)
 end
 
 -- Creation ------------------------------------------------------------------------------------------------------------

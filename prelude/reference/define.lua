@@ -61,6 +61,18 @@ function M.module(name, attrs)
   return R.module({ name = name, attrs = attrs })
 end
 
+-- A function that has methods of its own, as np.add.reduce.
+local Ufunc <const> = { __pytype = "numpy.ufunc" }
+function Ufunc.__pycall(self, args, kwargs) return R.call_spread(self.fn, args, kwargs) end
+function Ufunc.__pygetattr(self, name)
+  if name == "reduce" then return self.reduce end
+  if name == "accumulate" then return self.accumulate end
+  if name == "__name__" then return self.name end
+  return nil
+end
+function Ufunc.__pyrepr(self) return "<ufunc '" .. self.name .. "'>" end
+function M.ufunc(fn, name, reduce, accumulate) return setmetatable({ fn = fn, name = name, reduce = reduce, accumulate = accumulate }, Ufunc) end
+
 -- Dtypes ------------------------------------------------------------------------------------------------------------------
 
 local Dtype <const> = { __pytype = "dtype" }
@@ -172,6 +184,7 @@ local binary_names <const>, compare_names <const> = core.binary_names, core.comp
 -- spec: {methods = {name = {signature, fn}}, attributes = {name = fn(t)}, index = {get, set}, operand = fn}
 function M.protocol(meta, spec)
   local natives <const> = {}
+  core.lazy(meta)
   function meta.__pygetattr(t, name)
     local attribute <const> = spec.attributes[name]
     if attribute then return attribute(t) end
@@ -193,6 +206,21 @@ function M.protocol(meta, spec)
     local boolean <const> = core.is_tensor(a) and a.dtype == "bool" or (core.is_tensor(b) and b.dtype == "bool")
     if boolean and name:find("^bitwise_") then name = name:gsub("^bitwise_", "logical_") end
     return core.binary(name, a, b)
+  end
+  -- `a op= b` changes the array, and so everything that shares its memory.
+  function meta.__pyibinop(op, a, b)
+    if not core.is_tensor(a) then return nil end
+    local made <const> = meta.__pybinop(op, a, b)
+    if made == nil then return nil end
+    if core.shape_text(made.shape) ~= core.shape_text(a.shape) then
+      core.raise("ValueError", "non-broadcastable output operand with shape %s doesn't match the broadcast shape %s", core.shape_text(a.shape),
+        core.shape_text(made.shape))
+    end
+    if made.dtype == "float64" and a.dtype ~= "float64" then
+      core.raise("TypeError", "the result of an in-place operation on %s is %s; use astype", a.declared, made.declared)
+    end
+    spec.index.set(a, core.cast(made, a.declared), "e")
+    return a
   end
   function meta.__pycompare(op, a, b)
     local name <const> = compare_names[op]

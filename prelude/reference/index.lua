@@ -5,6 +5,7 @@
 local core <const> = require "reference.core"
 local array <const> = require "rt.array"
 local objects <const> = require "reference.objects"
+local writes <const> = require "reference.writes"
 
 local raise <const> = core.raise
 
@@ -127,8 +128,7 @@ local function take(t, axis, indices)
   return core.wrap(joined:reshape(shape), t.family, t.declared)
 end
 
-function M.get(t, fmt, ...)
-  local parts <const> = normalise(t.shape, fmt, { ... })
+local function read(t, parts)
   local axis, out = 0, t
   for _, part in ipairs(parts) do
     if part.kind == "new" then
@@ -169,6 +169,54 @@ function M.get(t, fmt, ...)
   return out
 end
 
+-- The box of an array that a basic key names: {first, n, step} per axis, and which axes an integer takes away.
+local function box_of(shape, parts)
+  local box <const>, gone <const>, axis = {}, {}, 0
+  for _, part in ipairs(parts) do
+    if part.kind == "new" then return nil end
+    local extent <const> = shape[axis + 1]
+    if part.kind == "int" then
+      local first <const> = part[1] < 0 and part[1] + extent or part[1]
+      if first < 0 or first >= extent then raise("IndexError", "index %d is out of bounds for axis %d with size %d", part[1], axis, extent) end
+      box[axis + 1], gone[axis + 1] = { first = first, n = 1, step = 1 }, true
+    elseif part.kind == "slice" then
+      local first <const>, n <const>, step <const> = span(part[1], part[2], part[3], extent)
+      box[axis + 1] = { first = first, n = n, step = step }
+    else
+      return nil
+    end
+    axis = axis + 1
+  end
+  return box, gone
+end
+
+local function basic(parts)
+  for _, part in ipairs(parts) do if part.kind == "array" or part.kind == "mask" then return false end end
+  return true
+end
+
+-- t[key]. A basic key gives a view, which shares the array's memory.
+function M.get(t, fmt, ...)
+  local parts <const> = normalise(t.shape, fmt, { ... })
+  if not core.trace or not basic(parts) or not core.is_symbolic(t) and not rawget(t, "pending") then return read(t, parts) end
+  local function again()
+    local box, gone = nil, nil
+    if rawget(t, "pending") then box, gone = box_of(t.shape, parts) end
+    local whole_steps = box ~= nil
+    for _, b in ipairs(box or {}) do whole_steps = whole_steps and b.step == 1 end
+    local piece = whole_steps and writes.peek(t, box) or nil
+    if not piece then return read(t, parts) end
+    for axis = #box, 1, -1 do if gone[axis] then piece = core.squeeze(piece, axis - 1) end end
+    return piece
+  end
+  local view = again()
+  if view == t then return t end
+  view = core.symbolic(view.node, t.family, t.declared)
+  local args <const> = table.pack(...)
+  writes.share(t, view, again, function(value) M.set(t, value, fmt, table.unpack(args, 1, args.n)) end)
+  return view
+end
+
 -- t[key] = value. A concrete tensor is written in place, through the view; a symbolic one becomes a new expression.
 function M.set(t, value, fmt, ...)
   local parts <const> = normalise(t.shape, fmt, { ... })
@@ -176,7 +224,7 @@ function M.set(t, value, fmt, ...)
     if part.kind == "mask" then
       if #parts ~= 1 + #t.shape - #part.tensor.shape then raise("NotImplementedError", "assignment through a mixed mask") end
       local merged <const> = core.cast(core.where(part.tensor, value, t), t.declared)
-      if t.value and merged.value then t.value:assign(merged.value:broadcast_to(t.shape)) else t.node, t.value = core.node_of(merged), nil end
+      if t.value and merged.value then t.value:assign(merged.value:broadcast_to(t.shape)) else M.set(t, merged, "e") end
       return
     elseif part.kind == "array" then
       raise("NotImplementedError", "assignment through an array of indices")
@@ -193,43 +241,24 @@ function M.set(t, value, fmt, ...)
     if core.is_tensor(value) then view.value:assign(source) else view.value:fill(core.number(source)) end
     return
   end
-  -- Symbolic: rebuild along the one axis that is not whole.
-  local boxes <const>, axis = {}, 0
-  for _, part in ipairs(parts) do
-    if part.kind == "new" then raise("NotImplementedError", "assignment through None") end
-    local extent <const> = t.shape[axis + 1]
-    local first, n, step
-    if part.kind == "int" then
-      first, n, step = part[1] < 0 and part[1] + extent or part[1], 1, 1
-      if first < 0 or first >= extent then raise("IndexError", "index %d is out of bounds for axis %d with size %d", part[1], axis, extent) end
-    else
-      first, n, step = span(part[1], part[2], part[3], extent)
-    end
-    if step ~= 1 then raise("NotImplementedError", "assignment with a slice step cannot be traced") end
-    boxes[#boxes + 1] = { axis = axis, first = first, n = n, whole = n == extent, int = part.kind == "int" }
-    axis = axis + 1
-  end
-  local shape <const>, partial = {}, nil
-  for _, box in ipairs(boxes) do
-    if not box.int then shape[#shape + 1] = box.n end
-    if not box.whole then
-      if partial then raise("NotImplementedError", "assignment to a block that is partial along two axes cannot be traced") end
-      partial = box
-    end
+  -- Symbolic: noted, and worked out when the array is next read.
+  local box <const>, gone <const> = box_of(t.shape, parts)
+  if not box then raise("NotImplementedError", "assignment through None") end
+  local shape <const>, full <const> = {}, {}
+  for axis, b in ipairs(box) do
+    if b.step < 1 then raise("NotImplementedError", "assignment with a negative slice step cannot be traced") end
+    if not gone[axis] then shape[#shape + 1] = b.n end
+    full[axis] = b.n
   end
   local piece = core.is_tensor(value) and value or core.full({}, value, t.declared, t.family)
-  piece = core.cast(core.broadcast_to(piece, shape), t.declared)
-  for _, box in ipairs(boxes) do if box.int then piece = core.expand(piece, box.axis) end end
-  if partial then
-    local pieces <const> = {}
-    if partial.first > 0 then pieces[1] = core.slice(t, partial.axis, 0, partial.first, 1) end
-    pieces[#pieces + 1] = piece
-    local after <const> = partial.first + partial.n
-    local extent <const> = t.shape[partial.axis + 1]
-    if after < extent then pieces[#pieces + 1] = core.slice(t, partial.axis, after, extent - after, 1) end
-    piece = #pieces == 1 and pieces[1] or core.concat(pieces, partial.axis)
+  -- Leading axes of size 1 fall away, as NumPy lets them.
+  while #piece.shape > #shape and piece.shape[1] == 1 do piece = core.squeeze(piece, 0) end
+  piece = core.reshape(core.cast(core.broadcast_to(piece, shape), t.declared), full)
+  writes.note(t, box, piece)
+  local parent <const> = rawget(t, "parent")
+  if parent then
+    parent.back(core.symbolic(core.node_of(t), t.family, t.declared))
   end
-  t.node, t.value = core.node_of(piece), nil
 end
 
 return M

@@ -12,6 +12,7 @@ local external <const> = require "reference.external"
 local objects <const> = require "reference.objects"
 local fs <const> = require "rt.fs"
 local python <const> = require "python"
+local rolled <const> = require "reference.rolled"
 local runtime <const> = require "python.runtime"
 local source_module <const> = require "nki.source"
 local trace_module <const> = require "reference.trace"
@@ -232,15 +233,21 @@ function Reference:trace(args)
   end
   core.trace = trace
   local ok <const>, outputs <const>, err <const> = pcall(call, self, args)
+  -- What was assigned last is worked out here; it can fail as the reference itself can.
+  local settled <const>, why <const> = pcall(function()
+    for i, t in ipairs(ok and outputs or {}) do outputs[i] = core.symbolic(core.node_of(t), family, t.declared) end
+  end)
   core.trace = nil
   if not ok then error(outputs, 0) end
   if not outputs then return nil, err end
-  for i, t in ipairs(outputs) do
-    if not t.node then
-      core.trace = trace
-      outputs[i] = core.symbolic(core.node_of(t), family, t.declared)
-      core.trace = nil
-    end
+  if not settled then
+    if type(why) ~= "table" or why.kind ~= "python" then error(why, 0) end
+    return failure({ etype = why.etype, message = why.message, file = self.path, line = self.node and self.node.lineno, column = 1 })
+  end
+  local nodes <const> = {}
+  for i, t in ipairs(outputs) do nodes[i] = t.node end
+  for i, node in ipairs(rolled.roll(trace, nodes)) do
+    if node ~= outputs[i].node then outputs[i] = core.symbolic(node, family, outputs[i].declared) end
   end
   return { trace = trace, outputs = outputs }
 end

@@ -8,6 +8,8 @@ local define <const> = require "reference.define"
 local index <const> = require "reference.index"
 local objects <const> = require "reference.objects"
 
+local R <const> = require "python.runtime"
+
 local raise <const> = core.raise
 local is_none <const> = objects.is_none
 
@@ -39,6 +41,15 @@ local function axes_of(axis, t, what) return core.axes(objects.axis(axis), #t.sh
 local function declared_of(dtype) if is_none(dtype) then return nil end return define.dtype_name(dtype) end
 local function cast_if(t, dtype) if is_none(dtype) then return t end return core.cast(t, declared_of(dtype)) end
 
+-- out=: the result is left in the caller's array, which is returned.
+local function into(out, value)
+  if is_none(out) then return value end
+  local t <const> = objects.is_tuple(out) and objects.sequence(out)[1] or out
+  if not core.is_tensor(t) then raise("TypeError", "return arrays must be of ArrayType") end
+  index.set(t, core.is_tensor(value) and core.cast(value, t.declared) or value, "e")
+  return t
+end
+
 local functions <const> = {}
 local function def(name, signature, fn) functions[name] = { signature = signature, fn = fn } end
 local function alias(name, of) functions[name] = functions[of] end
@@ -50,7 +61,7 @@ for name, core_name in pairs({
   sinh = "sinh", cosh = "cosh", tanh = "tanh", reciprocal = "reciprocal", isnan = "isnan", isinf = "isinf", isfinite = "isfinite",
   logical_not = "logical_not", invert = "invert", bitwise_not = "invert",
 }) do
-  def(name, "x dtype=None", function(x, dtype) return cast_if(core.unary(core_name, op(x)), dtype) end)
+  def(name, "x out=None *rest dtype=None", function(x, out, _, dtype) return into(out, cast_if(core.unary(core_name, op(x)), dtype)) end)
 end
 def("positive", "x", function(x) return op(x) end)
 
@@ -61,33 +72,53 @@ for name, core_name in pairs({
   logical_xor = "logical_xor", bitwise_and = "bitwise_and", bitwise_or = "bitwise_or", bitwise_xor = "bitwise_xor",
   left_shift = "left_shift", right_shift = "right_shift",
 }) do
-  def(name, "x1 x2 dtype=None", function(a, b, dtype) return cast_if(core.binary(core_name, op(a), op(b)), dtype) end)
+  def(name, "x1 x2 out=None *rest dtype=None", function(a, b, out, _, dtype)
+    return into(out, cast_if(core.binary(core_name, op(a), op(b)), dtype))
+  end)
 end
 
 for name, core_name in pairs({
   equal = "equal", not_equal = "not_equal", less = "less", less_equal = "less_equal", greater = "greater", greater_equal = "greater_equal",
 }) do
-  def(name, "x1 x2", function(a, b) return core.compare(core_name, op(a), op(b)) end)
+  def(name, "x1 x2 out=None", function(a, b, out) return into(out, core.compare(core_name, op(a), op(b))) end)
 end
 
 for name, core_name in pairs({ sum = "sum", prod = "prod", max = "max", amax = "max", min = "min", amin = "min", all = "all", any = "any" }) do
-  def(name, "a axis=None dtype=None out=None keepdims=False", function(a, axis, dtype, _, keepdims)
+  def(name, "a axis=None dtype=None out=None keepdims=False", function(a, axis, dtype, out, keepdims)
     local t <const> = ten(a)
-    return cast_if(core.reduce(core_name, t, axes_of(axis, t, name), keepdims), dtype)
+    return into(out, cast_if(core.reduce(core_name, t, axes_of(axis, t, name), keepdims), dtype))
   end)
 end
-def("mean", "a axis=None dtype=None out=None keepdims=False", function(a, axis, dtype, _, keepdims)
+def("mean", "a axis=None dtype=None out=None keepdims=False", function(a, axis, dtype, out, keepdims)
   local t <const> = ten(a)
-  return cast_if(compose.mean(t, axes_of(axis, t, "mean"), keepdims), dtype)
+  return into(out, cast_if(compose.mean(t, axes_of(axis, t, "mean"), keepdims), dtype))
 end)
-def("average", "a axis=None", function(a, axis)
+def("average", "a axis=None weights=None keepdims=False", function(a, axis, weights, keepdims)
   local t <const> = ten(a)
-  return compose.mean(t, axes_of(axis, t, "average"), false)
+  local axes <const> = axes_of(axis, t, "average")
+  if is_none(weights) then return compose.mean(t, axes, keepdims) end
+  local w = ten(weights)
+  if #w.shape == 1 and #t.shape > 1 then
+    if not axes or #axes ~= 1 then raise("TypeError", "axis must be specified when shapes of a and weights differ") end
+    for _ = axes[1] + 1, #t.shape - 1 do w = core.expand(w, #w.shape) end
+    w = core.broadcast_to(w, t.shape)
+  end
+  return core.binary("divide", core.reduce("sum", core.binary("multiply", t, w), axes, keepdims), core.reduce("sum", w, axes, keepdims))
+end)
+def("ptp", "a axis=None out=None keepdims=False", function(a, axis, out, keepdims)
+  local t <const> = ten(a)
+  local axes <const> = axes_of(axis, t, "ptp")
+  return into(out, core.binary("subtract", core.reduce("max", t, axes, keepdims), core.reduce("min", t, axes, keepdims)))
+end)
+def("count_nonzero", "a axis=None keepdims=False", function(a, axis, keepdims)
+  local t = ten(a)
+  if t.dtype ~= "bool" then t = core.compare("not_equal", t, 0) end
+  return core.reduce("sum", t, axes_of(axis, t, "count_nonzero"), keepdims)
 end)
 for name, fn in pairs({ var = compose.variance, std = compose.deviation }) do
-  def(name, "a axis=None dtype=None out=None ddof=0 keepdims=False", function(a, axis, dtype, _, ddof, keepdims)
+  def(name, "a axis=None dtype=None out=None ddof=0 keepdims=False", function(a, axis, dtype, out, ddof, keepdims)
     local t <const> = ten(a)
-    return cast_if(fn(t, axes_of(axis, t, name), keepdims, ddof), dtype)
+    return into(out, cast_if(fn(t, axes_of(axis, t, name), keepdims, ddof), dtype))
   end)
 end
 for _, name in ipairs({ "argmax", "argmin" }) do
@@ -109,9 +140,23 @@ for name, core_name in pairs({ cumsum = "add", cumprod = "multiply" }) do
   end)
 end
 
-def("clip", "a a_min=None a_max=None", function(a, low, high)
-  return compose.clip(op(a), not is_none(low) and op(low) or nil, not is_none(high) and op(high) or nil)
+def("clip", "a a_min=None a_max=None out=None *rest min=None max=None", function(a, low, high, out, _, least, most)
+  if is_none(low) then low = least end
+  if is_none(high) then high = most end
+  return into(out, compose.clip(op(a), not is_none(low) and op(low) or nil, not is_none(high) and op(high) or nil))
 end)
+def("heaviside", "x1 x2", function(x, at_zero)
+  local t <const> = op(x)
+  return core.where(core.compare("equal", t, 0), op(at_zero), core.where(core.compare("greater", t, 0), 1.0, 0.0))
+end)
+def("deg2rad", "x", function(x) return core.binary("multiply", op(x), math.pi / 180) end)
+alias("radians", "deg2rad")
+def("rad2deg", "x", function(x) return core.binary("multiply", op(x), 180 / math.pi) end)
+alias("degrees", "rad2deg")
+def("copysign", "x1 x2", function(a, b)
+  return core.binary("multiply", core.unary("abs", op(a)), core.where(core.compare("less", op(b), 0), -1.0, 1.0))
+end)
+def("copyto", "dst src", function(t, value) index.set(t, core.is_scalar(value) and value or ten(value), "e") return objects.none end)
 def("where", "condition x=None y=None", function(c, x, y)
   if is_none(x) then raise("NotImplementedError", "where with one argument has a shape that depends on data") end
   return core.where(op(c), op(x), op(y))
@@ -328,9 +373,37 @@ end)
 for _, name in ipairs({ "array", "asarray", "ascontiguousarray", "asanyarray" }) do
   def(name, "object dtype=None", function(x, dtype)
     local t <const> = core.from_nested(objects.nested(x), nil, family)
-    return cast_if(t, dtype)
+    local made <const> = cast_if(t, dtype)
+    if name == "array" and made == x then return core.copy(made) end
+    return made
   end)
 end
+-- fn on each row along the axis, and the results joined.
+def("apply_along_axis", "func1d axis arr *args", function(fn, axis, a, args)
+  local t = ten(a)
+  axis = core.axes(axis, #t.shape, "apply_along_axis")[1]
+  local rank <const> = #t.shape
+  if axis ~= rank - 1 then
+    local order <const> = {}
+    for i = 0, rank - 1 do if i ~= axis then order[#order + 1] = i end end
+    order[#order + 1] = axis
+    t = core.transpose(t, order)
+  end
+  local lead <const> = { table.unpack(t.shape, 1, rank - 1) }
+  local rows <const>, results <const> = core.reshape(t, { core.count(lead), t.shape[rank] }), {}
+  for i = 0, rows.shape[1] - 1 do
+    results[i + 1] = ten(R.call(fn, core.select(rows, 0, i), table.unpack(args)))
+  end
+  local joined <const> = compose.stack(results, 0)
+  local shape <const> = { table.unpack(lead) }
+  for i = 2, #joined.shape do shape[#shape + 1] = joined.shape[i] end
+  local out <const> = core.reshape(joined, shape)
+  if axis == rank - 1 or #out.shape ~= rank then return out end
+  local back <const> = {}
+  for i = 0, rank - 2 do back[#back + 1] = i end
+  table.insert(back, axis + 1, rank - 1)
+  return core.transpose(out, back)
+end)
 def("copy", "a", function(a) return core.copy(ten(a)) end)
 def("shape", "a", function(a) return objects.shape_tuple(ten(a)) end)
 def("ndim", "a", function(a) return #ten(a).shape end)
@@ -350,12 +423,15 @@ end)
 local methods <const> = {}
 for _, name in ipairs({
   "sum", "prod", "max", "min", "all", "any", "mean", "var", "std", "argmax", "argmin", "cumsum", "cumprod", "clip", "dot", "swapaxes",
-    "squeeze", "ravel", "copy", "repeat", "take",
+    "squeeze", "ravel", "copy", "repeat", "take", "ptp",
 }) do
   methods[name] = functions[name]
 end
 methods.flatten = functions.ravel
-methods.astype = { signature = "self dtype copy=True", fn = function(t, dtype) return core.cast(t, define.dtype_name(dtype)) end }
+methods.astype = { signature = "self dtype order='K' casting='unsafe' subok=True copy=True", fn = function(t, dtype, _, _, _, copy)
+  local made <const> = core.cast(t, define.dtype_name(dtype))
+  return made == t and copy and core.copy(t) or made
+end }
 methods.reshape = { signature = "self *shape", fn = function(t, shape) return core.reshape(t, objects.spread(shape)) end }
 methods.transpose = { signature = "self *axes", fn = function(t, axes)
   local list <const> = objects.spread(axes)
@@ -364,7 +440,7 @@ end }
 methods.item = { signature = "self", fn = function(t) return core.item(t) end }
 methods.fill = { signature = "self value", fn = function(t, value) index.set(t, value, "e") return objects.none end }
 methods.tolist = { signature = "self", fn = function(t) return objects.to_list(core.need_value(t, "tolist")) end }
-methods.round = { signature = "self", fn = function(t) return core.unary("round", t) end }
+methods.round = functions.round
 methods.view = { signature = "self dtype=None", fn = function() raise("NotImplementedError",
   "ndarray.view(dtype) reinterprets bits; a reference computes on values") end }
 
@@ -382,6 +458,11 @@ define.protocol(Array, { methods = methods, attributes = attributes, index = ind
 -- The module object the resolver hands out for `numpy` (and `import numpy as np`).
 function M.module()
   local attrs <const> = define.natives("numpy", functions)
+  for name, reduction in pairs({ add = "sum", multiply = "prod", maximum = "max", minimum = "min", logical_and = "all", logical_or = "any" }) do
+    attrs[name] = define.ufunc(attrs[name], name, define.native("numpy." .. name .. ".reduce", "array axis=0 dtype=None out=None keepdims=False",
+      functions[reduction].fn), (name == "add" or name == "multiply") and define.native("numpy." .. name .. ".accumulate", "array axis=0",
+      functions[name == "add" and "cumsum" or "cumprod"].fn) or nil)
+  end
   for name, value in pairs(dtypes.names) do attrs[name] = value end
   attrs.pi, attrs.e, attrs.inf, attrs.nan, attrs.euler_gamma = math.pi, math.exp(1), math.huge, 0.0 / 0.0 * -1.0, 0.57721566490153286
   attrs.newaxis = objects.none
@@ -390,9 +471,8 @@ function M.module()
   attrs.iinfo = define.native("numpy.iinfo", "dtype", function(dtype) return define.iinfo(define.dtype_name(dtype)) end)
   attrs.linalg = define.module("numpy.linalg", define.natives("numpy.linalg", {
     norm = { signature = "x ord=None axis=None keepdims=False", fn = function(x, ord, axis, keepdims)
-      if not is_none(ord) and ord ~= 2 then raise("NotImplementedError", "linalg.norm with ord=%s", tostring(ord)) end
       local t <const> = ten(x)
-      return compose.norm(t, axes_of(axis, t, "norm"), keepdims)
+      return compose.norm(t, axes_of(axis, t, "norm"), keepdims, not is_none(ord) and ord or 2)
     end },
   }))
   return define.module("numpy", attrs)

@@ -143,9 +143,33 @@ def("log_softmax", "input dim=-1 dtype=None", function(x, dim, dtype)
   return compose.log_softmax(t, axes_of(dim, t, "log_softmax"))
 end)
 def("norm", "input p=2 dim=None keepdim=False", function(x, p, dim, keepdim)
-  if not is_none(p) and core.number(p) ~= 2 then raise("NotImplementedError", "norm with p=%s", tostring(p)) end
   local t <const> = ten(x)
-  return compose.norm(t, axes_of(dim, t, "norm"), keepdim)
+  return compose.norm(t, axes_of(dim, t, "norm"), keepdim, not is_none(p) and p or 2)
+end)
+for name, fn in pairs({ var_mean = compose.variance, std_mean = compose.deviation }) do
+  def(name, "input dim=None unbiased=None keepdim=False correction=None", function(x, dim, unbiased, keepdim, correction)
+    local t <const> = ten(x)
+    local axes <const> = axes_of(dim, t, name)
+    local drop <const> = not is_none(correction) and correction or (unbiased == false and 0 or 1)
+    return objects.py_tuple({ fn(t, axes, keepdim, drop), compose.mean(t, axes, keepdim) })
+  end, "function")
+end
+def("clamp_min", "input min", function(x, low) return compose.clip(ten(x), op(low), nil) end)
+def("clamp_max", "input max", function(x, high) return compose.clip(ten(x), nil, op(high)) end)
+def("aminmax", "input dim=None keepdim=False", function(x, dim, keepdim)
+  local t <const> = ten(x)
+  local axes <const> = axes_of(dim, t, "aminmax")
+  local high <const> = core.reduce("max", t, axes, keepdim)
+  return objects.named_pair("min", core.reduce("min", t, axes, keepdim), "max", function() return high end)
+end)
+def("count_nonzero", "input dim=None", function(x, dim)
+  local t <const> = ten(x)
+  return core.reduce("sum", t.dtype == "bool" and t or core.compare("not_equal", t, 0), axes_of(dim, t, "count_nonzero"), false)
+end)
+def("logit", "input eps=None", function(x, eps)
+  local t = ten(x)
+  if not is_none(eps) then t = compose.clip(t, eps, core.binary("subtract", 1.0, eps)) end
+  return core.unary("log", core.binary("divide", t, core.binary("subtract", 1.0, t)))
 end)
 for _, name in ipairs({ "clamp", "clip" }) do
   def(name, "input min=None max=None", function(x, low, high)
@@ -386,102 +410,7 @@ def("allclose", "input other rtol=1e-05 atol=1e-08", function(a, b, rtol, atol)
   return core.reduce("all", core.compare("less_equal", gap, room), nil, false)
 end, "function")
 
--- torch.nn.functional ---------------------------------------------------------------------------------------------
-
-local functional <const> = {}
-local function nnf(name, signature, fn) functional[name] = { signature = signature, fn = fn } end
-for _, name in ipairs({ "sigmoid", "tanh", "relu", "softmax", "log_softmax" }) do functional[name] = functions[name] end
-nnf("softmax", "input dim=-1 _stacklevel=3 dtype=None", function(x, dim, _, dtype) return functions.softmax.fn(x, is_none(dim) and -1 or dim, dtype) end)
-nnf("log_softmax", "input dim=-1 _stacklevel=3 dtype=None", function(x, dim, _, dtype) return functions.log_softmax.fn(x, is_none(dim)
-  and -1 or dim, dtype) end)
-nnf("relu", "input inplace=False", function(x) return compose.relu(ten(x)) end)
-nnf("relu6", "input inplace=False", function(x) return compose.clip(ten(x), 0, 6) end)
-nnf("silu", "input inplace=False", function(x) return compose.silu(ten(x)) end)
-nnf("mish", "input inplace=False", function(x) return core.binary("multiply", ten(x), core.unary("tanh", compose.softplus(ten(x), 1, nil))) end)
-nnf("gelu", "input approximate='none'", function(x, approximate) return compose.gelu(ten(x), approximate) end)
-nnf("softplus", "input beta=1 threshold=20", function(x, beta, threshold) return compose.softplus(ten(x), core.number(beta), core.number(threshold)) end)
-nnf("softsign", "input", function(x) return core.binary("divide", ten(x), core.binary("add", core.unary("abs", ten(x)), 1)) end)
-nnf("logsigmoid", "input", function(x) return core.unary("negative", compose.softplus(core.unary("negative", ten(x)), 1, nil)) end)
-nnf("leaky_relu", "input negative_slope=0.01 inplace=False", function(x, slope)
-  local t <const> = ten(x)
-  return core.where(core.compare("greater", t, 0), t, core.binary("multiply", t, slope))
-end)
-nnf("elu", "input alpha=1.0 inplace=False", function(x, alpha)
-  local t <const> = ten(x)
-  return core.where(core.compare("greater", t, 0), t, core.binary("multiply", alpha, core.unary("expm1", core.binary("minimum", t, 0))))
-end)
-nnf("hardtanh", "input min_val=-1.0 max_val=1.0 inplace=False", function(x, low, high) return compose.clip(ten(x), low, high) end)
-nnf("hardsigmoid", "input inplace=False", function(x) return core.binary("divide", compose.clip(core.binary("add", ten(x), 3), 0, 6), 6) end)
-nnf("hardswish", "input inplace=False", function(x)
-  return core.binary("multiply", ten(x), core.binary("divide", compose.clip(core.binary("add", ten(x), 3), 0, 6), 6))
-end)
-nnf("glu", "input dim=-1", function(x, dim)
-  local t <const> = ten(x)
-  local axis <const> = axes_of(dim, t, "glu")[1]
-  local half <const> = t.shape[axis + 1] // 2
-  return core.binary("multiply", core.slice(t, axis, 0, half, 1), compose.sigmoid(core.slice(t, axis, half, half, 1)))
-end)
-local function last_axes(t, normalized_shape)
-  local n <const>, axes <const> = #objects.list(normalized_shape), {}
-  for i = 1, n do axes[i] = #t.shape - n + i - 1 end
-  return axes
-end
-local function optional(x) if is_none(x) then return nil end return ten(x) end
-nnf("rms_norm", "input normalized_shape weight=None eps=None", function(x, shape, weight, eps)
-  local t <const> = ten(x)
-  return compose.rms_norm(t, last_axes(t, shape), optional(weight), is_none(eps) and define.epsilon(t.declared) or eps)
-end)
-nnf("layer_norm", "input normalized_shape weight=None bias=None eps=1e-05", function(x, shape, weight, bias, eps)
-  local t <const> = ten(x)
-  return compose.layer_norm(t, last_axes(t, shape), optional(weight), optional(bias), eps)
-end)
-nnf("normalize", "input p=2.0 dim=1 eps=1e-12", function(x, p, dim, eps)
-  if core.number(p) ~= 2 then raise("NotImplementedError", "normalize with p=%s", tostring(p)) end
-  local t <const> = ten(x)
-  return core.binary("divide", t, core.binary("maximum", compose.norm(t, axes_of(dim, t, "normalize"), true), eps))
-end)
-nnf("linear", "input weight bias=None", function(x, weight, bias) return compose.linear(ten(x), ten(weight), optional(bias)) end)
-nnf("dropout", "input p=0.5 training=True inplace=False", function(x, p, training)
-  if training and core.number(p) ~= 0 then raise("NotImplementedError", "dropout while training is random; pass training=False") end
-  return ten(x)
-end)
-nnf("scaled_dot_product_attention", "query key value attn_mask=None dropout_p=0.0 is_causal=False scale=None", function(q, k, v, mask, _, causal, scale)
-  q, k, v = ten(q), ten(k), ten(v)
-  local factor = scale
-  if is_none(scale) then factor = core.binary("divide", 1.0, core.unary("sqrt", compose.extent(q, { #q.shape - 1 }))) end
-  local scores = core.binary("multiply", core.matmul(q, compose.swap(k, -1, -2)), factor)
-  if causal then
-    local keep <const> = compose.triangle(core.full({ q.shape[#q.shape - 1], k.shape[#k.shape - 1] }, true, "bool", family), 0, true)
-    scores = core.where(keep, scores, -math.huge)
-  elseif not is_none(mask) then
-    local m <const> = ten(mask)
-    scores = m.dtype == "bool" and core.where(m, scores, -math.huge) or core.binary("add", scores, m)
-  end
-  return core.matmul(compose.softmax(scores, { #scores.shape - 1 }), v)
-end)
-nnf("mse_loss", "input target reduction='mean'", function(x, y, reduction)
-  local gap <const> = core.unary("square", core.binary("subtract", ten(x), ten(y)))
-  if reduction == "none" then return gap end
-  return reduction == "sum" and core.reduce("sum", gap, nil, false) or compose.mean(gap, nil, false)
-end)
-nnf("pad", "input pad mode='constant' value=0", function(x, pad, mode, value)
-  if mode ~= "constant" then raise("NotImplementedError", "pad with mode %q", tostring(mode)) end
-  local t, sizes <const> = ten(x), objects.list(pad)
-  for i = 1, #sizes, 2 do
-    local axis <const>, pieces <const> = #t.shape - (i + 1) // 2, {}
-    local function edge(n)
-      if n <= 0 then return end
-      local shape <const> = { table.unpack(t.shape) }
-      shape[axis + 1] = n
-      pieces[#pieces + 1] = core.full(shape, is_none(value) and 0 or value, t.declared, family)
-    end
-    edge(core.number(sizes[i]))
-    pieces[#pieces + 1] = t
-    edge(core.number(sizes[i + 1]))
-    if #pieces > 1 then t = core.concat(pieces, axis) end
-  end
-  return t
-end)
+local functional <const> = require("reference.functional")({ functions = functions, family = family, ten = ten, op = op, axes_of = axes_of })
 
 local attributes <const> = {
   shape = objects.shape_tuple,

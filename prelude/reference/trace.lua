@@ -3,9 +3,11 @@
 -- so common subexpressions are shared and a loop or helper function leaves no mark. A node is
 --   {id, op, name, inputs = {nodes}, shape = {ints}, dtype = "float64"|"int64"|"bool", site, ...attributes of the op}
 -- with op one of: input dim param const constant unary binary compare where reduce arg_reduce cumulative matmul cast
--- reshape transpose slice select broadcast concat full arange. Ids rise in order of creation: a topological order.
+-- reshape transpose slice select broadcast concat interleave full arange. Ids rise in order of creation: a topological order.
 
 local core <const> = require "reference.core"
+
+local NODE_LIMIT <const> = 200000
 
 local Trace <const> = {}
 Trace.__index = Trace
@@ -14,7 +16,7 @@ local M <const> = {}
 
 -- `site` is a function that returns the current source location {file, line, column, ...} or nil.
 function M.new(site)
-  return setmetatable({ nodes = {}, by_key = {}, guards = {}, inputs = {}, params = {}, site = site or function() end }, Trace)
+  return setmetatable({ nodes = {}, by_key = {}, guards = {}, edges = 0, inputs = {}, params = {}, site = site or function() end }, Trace)
 end
 
 local attribute_names <const> = { "name", "axis", "start", "extent", "step", "index", "keepdims", "tensor", "value_key" }
@@ -30,15 +32,17 @@ local function key_of(node)
   return table.concat(parts, "|")
 end
 
-function Trace:add(node)
+-- The node, or the one that is already there. `site` is given for a node that takes another's place.
+function Trace:add(node, site)
   local key <const> = key_of(node)
   local known <const> = self.by_key[key]
   if known then return known end
-  if #self.nodes >= 20000 then
-    core.raise("MemoryError", "the reference's expression graph has more than 20,000 nodes (a loop over single elements?)")
+  self.edges = self.edges + #node.inputs
+  if #self.nodes >= NODE_LIMIT or self.edges > 4 * NODE_LIMIT then
+    core.raise("MemoryError", "the reference's expression graph has more than %d nodes (a loop over single elements?)", NODE_LIMIT)
   end
   node.id = #self.nodes + 1
-  node.site = self.site()
+  node.site = site or self.site()
   self.nodes[node.id] = node
   self.by_key[key] = node
   return node
@@ -106,8 +110,23 @@ function Trace:dim(node, axis)
       end
     elseif node.op == "transpose" then
       from, axis = node.inputs[1], node.axes[axis + 1]
-    elseif (node.op == "slice" or node.op == "concat") and node.axis ~= axis then
+    elseif (node.op == "slice" or node.op == "concat" or node.op == "interleave") and node.axis ~= axis then
       from = node.inputs[1]
+    elseif node.op == "select" then
+      from = node.inputs[1]
+      if axis >= node.axis then axis = axis + 1 end
+    elseif node.op == "reshape" and extent ~= 1 then
+      -- The axis of the operand with as many elements before it and the same extent.
+      local before = 1
+      for i = 1, axis do before = before * node.shape[i] end
+      local passed = 1
+      for i, e in ipairs(node.inputs[1].shape) do
+        if passed == before and e == extent then
+          from, axis = node.inputs[1], i - 1
+          break
+        end
+        passed = passed * e
+      end
     end
     if from == nil then return self:const(extent) end
     node = from

@@ -60,8 +60,8 @@ end
 
 local function refused(err, reference)
   local out <const> = { message = err.message, file = reference.path }
-  local place <const> = err.node and err.node.site and err.node.site ~= 0 and python.location(err.node.site)
-  if place then
+  local place <const> = err.place or err.node and err.node.site and err.node.site ~= 0 and python.location(err.node.site)
+  if place and place.line then
     out.file, out.line, out.column = place.file, place.line, place.column
     local source <const> = python.record(reference.module).source
     local n = 0
@@ -69,11 +69,19 @@ local function refused(err, reference)
       n = n + 1
       if n == place.line then
         out.text = line
-        if place.end_line == place.line then out.expression = line:sub(place.column, place.end_column - 1) end
+        if place.end_line == place.line and place.end_column then out.expression = line:sub(place.column, place.end_column - 1) end
       end
     end
   end
   return { ok = false, refused = out }
+end
+
+-- What a caller of the job gets for a reference that cannot be run or traced: nothing that cannot be sent, and a function that
+-- this library does not have is a refusal with its expression, as any other that the writer cannot turn into a kernel.
+local function failure(err, reference)
+  if err.code == "reference-unsupported" and reference then return refused({ message = err.message, place = err }, reference) end
+  return nil, { code = err.code or "reference-failed", status = err.status or 2, message = err.message, hint = err.hint, file = err.file,
+    line = err.line, column = err.column, text = err.text, pointer = err.pointer }
 end
 
 local function number_literal(value)
@@ -83,12 +91,73 @@ local function number_literal(value)
   return nil
 end
 
--- The reference's own default of a parameter as text, where it is a plain literal.
+-- The reference's own default of a parameter where it is a plain literal: a number, a bool, or a string.
+local function default_value(node)
+  if node.type == "Constant" and (node.kind_of == "int" or node.kind_of == "float" or node.kind_of == "bool") then return node.value end
+  if node.type == "Constant" and type(node.value) == "string" then return node.value end
+  local negated <const> = node.type == "UnaryOp" and node.op == "USub" and node.operand.type == "Constant" and node.operand.value
+  if type(negated) == "number" then return -negated end
+  return nil
+end
+
+-- The same as text.
 local function default_text(reference, name)
   local node <const> = reference.params.defaults[name]
-  if not node then return nil end
-  if node.type == "Constant" and (node.kind_of == "int" or node.kind_of == "float" or node.kind_of == "bool") then return number_literal(node.value) end
-  if node.type == "UnaryOp" and node.op == "USub" and node.operand.type == "Constant" then return "-" .. (number_literal(node.operand.value) or "0") end
+  local value <const> = node and default_value(node)
+  if value == nil then return nil end
+  return type(value) == "string" and ("%q"):format(value) or number_literal(value)
+end
+
+local integral <const> = { int8 = true, int16 = true, int32 = true, uint8 = true, uint16 = true, uint32 = true, bool = true }
+
+-- Bring the cases' arguments together: each case gets every scalar of the reference, its default where it names none, so that
+-- the kernel's signature is the reference's. Fills `ordered` with the kernel's arguments; returns an error or nil.
+local function settle(reference, cases, listed, ordered)
+  local function differ(i)
+    return { code = "bad-case", status = 2,
+      message = ("case %q and case %q give different arguments; one kernel takes the same arguments"):format(cases[1].text, cases[i].text) }
+  end
+  local names <const>, known <const>, given <const> = {}, {}, {}
+  for _, name in ipairs(reference.params.names) do
+    names[#names + 1] = name
+    known[name] = true
+  end
+  for i, args in ipairs(listed) do
+    given[i] = {}
+    for _, arg in ipairs(args) do
+      given[i][arg.name] = arg
+      if not known[arg.name] then
+        names[#names + 1] = arg.name
+        known[arg.name] = true
+      end
+    end
+  end
+  for _, name in ipairs(names) do
+    local first, anywhere = nil, false
+    for i in ipairs(listed) do anywhere = anywhere or given[i][name] ~= nil end
+    local default <const> = reference.params.defaults[name] and default_value(reference.params.defaults[name])
+    -- A number of the reference is one of the kernel; a flag or a mode only where a case names it.
+    if anywhere or type(default) == "number" then
+      for i, args in ipairs(listed) do
+        local arg = given[i][name]
+        if not arg then
+          if default == nil then return differ(i) end
+          arg = { name = name, kind = "value", value = default }
+          args[#args + 1] = arg
+        end
+        first = first or { name = name, kind = arg.kind, dtype = arg.dtype, shape = arg.shape, default = default_text(reference, name) }
+        if first.kind ~= arg.kind then return differ(i) end
+        -- One kernel may serve several types: its tiles take the type of the argument.
+        if first.dtype ~= arg.dtype then
+          if integral[first.dtype] or integral[arg.dtype] then return differ(i) end
+          first.dtypes = first.dtypes or { first.dtype }
+          first.dtypes[#first.dtypes + 1] = arg.dtype
+        end
+      end
+      if first.dtypes then first.dtype = "any" end
+      ordered[#ordered + 1] = first
+    end
+  end
   return nil
 end
 
@@ -145,45 +214,21 @@ function work.run(request, job)
     hint = 'say what to write for, as in --case "x=bfloat16[256,1024], scale=0.125"' } end
   local reference <const>, err <const> = reference_module.load({ path = request.reference, source = request.source,
     fn = request.reference_function, roots = request.roots })
-  if not reference then
-    err.status = err.status or 2
-    return nil, err
-  end
+  if not reference then return failure(err) end
   progress("tracing the reference", 0)
-  local traces <const> = {}
-  local listed = nil
+  local listed <const>, ordered <const> = {}, {}
   for i, case in ipairs(cases) do
     local args <const>, wrong <const> = arguments(reference, case)
     if not args then return nil, wrong end
-    local traced <const>, failed <const> = reference:trace(args)
-    if not traced then
-      failed.status = failed.status or 2
-      return nil, failed
-    end
+    listed[i] = args
+  end
+  local wrong <const> = settle(reference, cases, listed, ordered)
+  if wrong then return nil, wrong end
+  local traces <const> = {}
+  for i in ipairs(cases) do
+    local traced <const>, failed <const> = reference:trace(listed[i])
+    if not traced then return failure(failed, reference) end
     traces[i] = traced
-    listed = listed or args
-    for j, arg in ipairs(args) do
-      local first <const> = listed[j]
-      if not first or first.name ~= arg.name or first.kind ~= arg.kind or first.dtype ~= arg.dtype then
-        return nil, { code = "bad-case",
-          message = ("case %q and case %q give different arguments; one kernel takes the same arguments and types"):format(cases[1].text, case.text) }
-      end
-    end
-  end
-  -- The kernel's signature follows the reference's; arguments a case leaves to their defaults stay out of it.
-  local given <const> = {}
-  for _, arg in ipairs(listed) do given[arg.name] = arg end
-  local ordered <const> = {}
-  for _, name in ipairs(reference.params.names) do
-    local arg <const> = given[name]
-    if arg then
-      ordered[#ordered + 1] = { name = name, kind = arg.kind, dtype = arg.dtype, shape = arg.shape, default = arg.kind == "value"
-        and default_text(reference, name) or nil }
-      given[name] = nil
-    end
-  end
-  for _, arg in ipairs(listed) do
-    if given[arg.name] then ordered[#ordered + 1] = { name = arg.name, kind = arg.kind, dtype = arg.dtype, shape = arg.shape } end
   end
   local target <const> = targets[request.target or "trn2"]
   if not target then return nil, { code = "bad-target", message = "there is no target " .. tostring(request.target) } end

@@ -313,15 +313,34 @@ function M.derive(job)
   local inputs <const>, dtype_names <const> = {}, { float32 = "nl.float32" }
   for _, argument in ipairs(job.arguments) do
     if argument.kind == "tensor" then
-      inputs[argument.name] = { dtype = argument.dtype }
-      if argument.dtype ~= "float32" and not dtype_names[argument.dtype] then dtype_names[argument.dtype] = argument.name .. ".dtype" end
+      inputs[argument.name] = { dtype = argument.dtypes and "any:" .. argument.name or argument.dtype }
+      if argument.dtypes then dtype_names["any:" .. argument.name] = argument.name .. ".dtype" end
+      if not argument.dtypes and argument.dtype ~= "float32" and not dtype_names[argument.dtype] then
+        dtype_names[argument.dtype] = argument.name .. ".dtype"
+      end
       if argument.dtype == "bool" then dtype_names.bool = "nl.uint8" end
     end
   end
 
   local outputs <const> = {}
   for i, tensor in ipairs(chosen.outputs) do
-    local declared <const> = job.out_dtype or tensor.declared
+    local declared = job.out_dtype or tensor.declared
+    -- Cases of several types: the result has the type of an argument in each of them, or one type in all.
+    local fixed, like = true, nil
+    for _, entry in ipairs(job.traces) do fixed = fixed and (job.out_dtype or entry.outputs[i].declared) == declared end
+    for _, argument in ipairs(job.arguments) do
+      local same = argument.dtypes ~= nil and not fixed
+      for _, entry in ipairs(job.traces) do
+        for _, input in ipairs(entry.trace.inputs) do
+          same = same and (input.name ~= argument.name or input.declared == entry.outputs[i].declared)
+        end
+      end
+      if same then like = like or argument.name end
+    end
+    if not fixed and not like then
+      refuse(tensor.node, "the type of this output changes with the case and is that of no argument; write one kernel per type, or fix it")
+    end
+    if like then declared = "any:" .. like end
     local dtype = declared
     if declared == "float64" then dtype = "float32" end
     if declared == "int64" then dtype = "int32" end
@@ -425,7 +444,7 @@ function M.derive(job)
   for _, output in ipairs(outputs) do
     local dtype = dtype_names[output.dtype] or "nl." .. output.dtype
     for _, argument in ipairs(job.arguments) do
-      if argument.kind == "tensor" and argument.dtype == output.dtype and dtype:find("^nl%.")
+      if argument.kind == "tensor" and not argument.dtypes and argument.dtype == output.dtype and dtype:find("^nl%.")
         and output.tensor.declared == argument.dtype then dtype = argument.name .. ".dtype" end
     end
     output.dtype_text = dtype

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What the writer makes of each reference: function, cases, and "proved" or the words of the refusal.
--- `torch` marks functions of torch_references.py. `rereads`: inputs that are spread over partitions and so read more than once.
+-- `torch` marks functions of torch_references.py, `file` says which other one. `uses`, `rejects`: patterns of the kernel's text.
+-- `rereads`: inputs that are spread over partitions and so read more than once.
 
 local R <const> = "proved"
 
@@ -45,6 +46,19 @@ return {
   { "stride2", { "x=f32[200,300]" }, R },
   { "pad_", { "x=f32[200,300]" }, R },
   { "mixed", { "x=f32[200,300], w=f32[300]" }, R, rereads = { w = true } },
+  { "softmax_rows", { "x=f32[20,100]", "x=f32[7,33]" }, R, file = "loop_" },
+  { "square_sums", { "x=f32[20,100]", "x=f32[130,33]" }, R, file = "loop_" },
+  { "rms_rows", { "x=bf16[129,65], w=bf16[65]" }, R, file = "loop_", rereads = { w = true } },
+  { "centre_batch", { "x=f32[3,43,65]" }, R, file = "loop_" },
+  { "appended", { "x=f32[20,30]" }, R, file = "loop_" },
+  { "zipped", { "x=f32[20,30], y=f32[20,30]" }, R, file = "loop_" },
+  { "along_axis", { "x=f32[2,20,30]" }, R, file = "loop_" },
+  { "row_blocks", { "x=f32[256,30]", "x=f32[129,30]" }, R, file = "loop_" },
+  { "running_sum", { "x=f32[20,100]", "x=f32[130,66]" }, R, file = "loop_", rejects = "%[0:p, 32:" },
+  { "online_softmax", { "x=f32[20,100]", "x=f32[130,66]" }, R, file = "loop_", rejects = "%[0:p, 25:" },
+  { "aliased", { "x=f32[20,30]" }, R, file = "loop_" },
+  { "view_written", { "x=f32[20,30]" }, R, file = "loop_" },
+  { "recurrence", { "x=f32[20,30]" }, "axis 0", file = "loop_" },
   { "mm", { "a=f32[20,30], b=f32[30,40]" }, "matrix product", expression = "a @ b" },
   { "colsum", { "x=f32[20,30]" }, "axis 0", expression = "x.sum(axis=0)" },
   { "argpick", { "x=f32[20,30]" }, "index of a maximum" },
