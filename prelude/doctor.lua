@@ -119,7 +119,8 @@ local function duckdb_section(host)
   return { title = "DuckDB", items = { item } }
 end
 
-local function neuron_section(host)
+-- python: the section of Python environments.
+local function neuron_section(host, python)
   local folders <const> = { "/opt/aws/neuron/bin" }
   local items <const> = {
     program(host, { name = "neuron-ls", enables = "seeing the Neuron devices of this machine" }, nil, folders),
@@ -132,6 +133,17 @@ local function neuron_section(host)
   end
   items[#items + 1] = {
     name = "Neuron devices", found = devices > 0, note = devices > 0 and report.count(devices, "device") or nil, enables = "running on the chip",
+  }
+  local lacks <const>, with <const> = {}, {}
+  for _, item in ipairs(python.items) do
+    if item.packages and item.packages.nki and item.packages.numpy then with[#with + 1] = item.path end
+  end
+  if not items[2].found then lacks[1] = "neuron-explorer" end
+  if devices == 0 then lacks[#lacks + 1] = "a Neuron device" end
+  if #with == 0 then lacks[#lacks + 1] = "a Python with nki and numpy" end
+  items[#items + 1] = {
+    name = "nkiln profile --device", found = #lacks == 0, note = #lacks == 0 and "with " .. with[1] or "lacks " .. table.concat(lacks, ", "),
+    enables = "profiles captured on the chip; without it they are modelled", install = "what it lacks, as said beside each",
   }
   for _, item in ipairs(items) do
     if not item.found and not item.install then item.install = "an AWS Neuron image or the Neuron package repository (a Trainium or Inferentia instance)" end
@@ -169,9 +181,10 @@ end
 -- options: {python = value of --python}.
 function doctor.examine(host, options)
   local manager <const> = doctor.package_manager(host)
+  local python <const> = python_section(host, manager, options and options.python)
   local sections <const> = {
-    host_section(host, manager), sandbox_section(host, manager), library_section(host, manager),
-    python_section(host, manager, options and options.python), neuron_section(host), duckdb_section(host),
+    host_section(host, manager), sandbox_section(host, manager), library_section(host, manager), python, neuron_section(host, python),
+    duckdb_section(host),
   }
   local ok = true
   for _, section in ipairs(sections) do

@@ -155,4 +155,7 @@ t.test("tools and their versions", function()
   t.eq({ found["DuckDB/DuckDB"].found, found["DuckDB/DuckDB"].version, found["DuckDB/DuckDB"].path }, { true, "1.1.3", "/bin/duckdb" })
   t.eq(found["Libraries/OpenBLAS"].found, true)
   t.eq(found["AWS Neuron/neuronx-cc"].found, false)
+  local device <const> = found["AWS Neuron/nkiln profile --device"]
+  t.eq({ device.found, device.note }, { false, "lacks a Python with nki and numpy" })
+  t.eq(items(doctor.examine(machine {}))["AWS Neuron/nkiln profile --device"].note, "lacks neuron-explorer, a Neuron device, a Python with nki and numpy")
 end)

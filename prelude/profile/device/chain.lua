@@ -222,7 +222,7 @@ end
 local function ingest(state, o, neff_path, trace)
   local data <const>, err <const> = state:folder("data")
   if not data then return nil, err end
-  local env <const> = { HOME = os.getenv("HOME") or state.work }
+  local env <const> = { HOME = runner.home(state.work) }
   local name <const> = "nkiln"
   local argv <const> = { o.tools.explorer, "view", "-n", neff_path, "-s", trace.path, "--data-path", data, "--display-name", name, "--output-format", "parquet",
     "--ingest-only", "--disable-ui" }
@@ -338,7 +338,7 @@ end
 -- Do the two belong together? show-session names the UUID; a tool without it leaves the question to the processing.
 local function same_uuid(state, o, header, ntff)
   local said <const> = state:run("neuron-explorer show-session", { o.tools.explorer, "show-session", "-s", ntff },
-    { env = { HOME = os.getenv("HOME") or state.work }, seconds = 120 })
+    { env = { HOME = runner.home(state.work) }, seconds = 120 })
   local uuid <const> = said and said.stdout:match("UUID[^%x\n]*([%x-]+)")
   if not uuid then return true end
   local plain <const> = uuid:gsub("-", ""):lower()

@@ -101,13 +101,19 @@ function runner.compiler_flags(flags, target, lnc)
   return table.concat(words, " ")
 end
 
+-- A HOME for every child: neuron-explorer does not start without one.
+function runner.home(work)
+  local home <const> = os.getenv("HOME")
+  return home ~= "" and home or work
+end
+
 -- What every child of a capture gets: the core and the LNC.
 function runner.core_environment(o)
   return {
     NEURON_RT_VISIBLE_CORES = tostring(o.core), NEURON_RT_NUM_CORES = false, -- neuron-runtime/guides/configuration-guide
     NEURON_LOGICAL_NC_CONFIG = tostring(o.lnc), -- about-neuron/arch/neuron-features/logical-neuroncore-config
     NEURON_RT_VIRTUAL_CORE_SIZE = tostring(o.lnc), -- the same setting by its older name (libraries/nxd-inference/tutorials)
-    HOME = os.getenv("HOME") or o.work, -- neuron-explorer does not start without one
+    HOME = runner.home(o.work),
   }
 end
 
