@@ -70,7 +70,11 @@ void fs_list_free(struct fs_list *list);
 // Replace or create a file as one step: the bytes go to a nameless or temporary file in the same folder, are synced,
 // then renamed. The mode (and, where permitted, the owner) of an existing file is kept. On failure nothing has changed.
 int fs_write(const struct fs_root *root, const char *path, const void *bytes, size_t size);
-// The same, and hand over what was replaced: *old is a descriptor of the file that had the name at that very moment, -1
+// The same, the bytes coming in pieces: `next` gives the following one, valid until it is called again; an empty piece is
+// the end. What it returns instead of 0 (an errno) ends the attempt.
+typedef int fs_next_piece(void *context, const void **bytes, size_t *size);
+int fs_write_pieces(const struct fs_root *root, const char *path, fs_next_piece *next, void *context);
+// fs_write, and hand over what was replaced: *old is a descriptor of the file that had the name at that very moment, -1
 // when there was none.
 int fs_replace(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old);
 int fs_append(const struct fs_root *root, const char *path, const void *bytes, size_t size);

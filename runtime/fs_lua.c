@@ -137,7 +137,26 @@ static int do_read(lua_State *L, const struct fs_root *root, int arg) {
     return error ? push_failure(L, "read", path, error, error == EFBIG ? words : NULL) : 1;
 }
 
+// The following piece of a file, from the function below the top; the piece takes the top. An error of the function stays
+// there too, and ECANCELED says so.
+static int next_piece(void *context, const void **bytes, size_t *size) {
+    lua_State *L = context;
+    lua_pop(L, 1);
+    lua_pushvalue(L, -1);
+    if (lua_pcall(L, 0, 1, 0) != LUA_OK) return ECANCELED;
+    *bytes = lua_type(L, -1) == LUA_TSTRING ? lua_tolstring(L, -1, size) : (*size = 0, "");
+    return 0;
+}
+
 static int do_write(lua_State *L, const struct fs_root *root, int arg) {
+    if (lua_isfunction(L, arg + 1)) { // gives piece after piece, nil at the end
+        const char *to = check_path(L, arg);
+        lua_settop(L, arg + 1);
+        lua_pushnil(L);
+        int error = fs_write_pieces(root, to, next_piece, L);
+        if (error == ECANCELED) return lua_error(L);
+        return result(L, root, "write", to, error, true);
+    }
     size_t size;
     const char *path = check_path(L, arg), *bytes = luaL_checklstring(L, arg + 1, &size);
     return result(L, root, "write", path, fs_write(root, path, bytes, size), true);

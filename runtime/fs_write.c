@@ -164,6 +164,21 @@ int fs_write(const struct fs_root *root, const char *path, const void *bytes, si
     return write_whole(root, path, bytes, size, NULL);
 }
 
+int fs_write_pieces(const struct fs_root *root, const char *path, fs_next_piece *next, void *context) {
+    struct draft d;
+    int error = draft_open(&d, root, path);
+    while (!error) {
+        const void *bytes;
+        size_t size;
+        error = next(context, &bytes, &size);
+        if (error || size == 0) break;
+        error = write_all(d.fd, bytes, size);
+    }
+    if (!error) error = draft_commit(&d, NULL);
+    draft_close(&d);
+    return error;
+}
+
 int fs_replace(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old) {
     *old = -1;
     int error = write_whole(root, path, bytes, size, old);

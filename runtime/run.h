@@ -19,7 +19,7 @@ struct run_state {
     uint64_t steps;                  // lowered Python operations so far
     uint64_t step_limit;             // 0 = none
     uint64_t instructions;           // NKI instructions recorded so far
-    struct account arrays;           // array bytes of this run
+    struct account arrays;           // memory of this run: arrays, machine memories, and the books beside them
     volatile sig_atomic_t interrupt; // set by a signal handler or the host: stop at the next step
     void *vm;                        // owner's data (vm.c)
     void *python;                    // struct pyops of the lowered code's helpers (python/ops_lua.c)

@@ -22,15 +22,19 @@ static double cpu_seconds(void) {
 static void *allocate(void *data, void *block, size_t old, size_t wanted) {
     struct vm *vm = data;
     if (!block) old = 0; // Lua passes the kind of object here
+    struct account *account = &vm->run->arrays;
     if (wanted == 0) {
         free(block);
         vm->used -= old;
+        account->books -= old;
         return NULL;
     }
-    if (wanted > old && vm->limits.memory && vm->used + (wanted - old) > vm->limits.memory) return NULL;
+    // When this fails Lua collects garbage and tries again.
+    if (wanted > old && !account_admits_books(account, wanted - old)) return NULL;
     void *moved = realloc(block, wanted);
     if (!moved) return NULL;
     vm->used = vm->used - old + wanted;
+    account->books = account->books - old + wanted;
     if (vm->used > vm->peak) vm->peak = vm->used;
     return moved;
 }
@@ -49,13 +53,13 @@ struct vm *vm_of(lua_State *L) {
 struct vm *vm_new(const struct vm_limits *limits, struct run_state *run) {
     struct vm *vm = calloc(1, sizeof *vm);
     if (!vm) return NULL;
-    if (limits) vm->limits.memory = limits->memory;
+    vm->run = run ? run : &vm->own;
+    if (limits) vm_limit_memory(vm, limits->memory);
     vm->L = lua_newstate(allocate, vm);
     if (!vm->L) {
         free(vm);
         return NULL;
     }
-    vm->run = run ? run : &vm->own;
     vm->run->vm = vm;
     vm->running = vm->L;
     run_state_attach(vm->L, vm->run);
@@ -67,8 +71,10 @@ struct vm *vm_new(const struct vm_limits *limits, struct run_state *run) {
 void vm_free(struct vm *vm) {
     if (!vm) return;
     vm->limits = (struct vm_limits){0};
+    vm_lift_memory(vm);
     lua_sethook(vm->L, NULL, 0, 0);
     lua_close(vm->L);
+    account_close(&vm->run->arrays);
     vm->run->vm = NULL;
     free(vm);
 }
@@ -125,8 +131,19 @@ static void on_count(lua_State *L, lua_Debug *ar) {
     lua_error(L);
 }
 
+void vm_limit_memory(struct vm *vm, size_t bytes) {
+    vm->limits.memory = bytes;
+    vm->run->arrays.books_limit = bytes;
+}
+
+void vm_lift_memory(struct vm *vm) {
+    vm_limit_memory(vm, 0);
+    vm->run->arrays.limit = 0;
+}
+
 void vm_set_limits(struct vm *vm, const struct vm_limits *limits) {
     vm->limits = *limits;
+    vm_limit_memory(vm, limits->memory);
     vm->steps = 0;
     vm->cpu_start = cpu_seconds();
     vm_restore_hook(vm->running);

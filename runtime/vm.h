@@ -21,7 +21,7 @@
 enum vm_kill { VM_ALIVE = 0, VM_KILL_CPU, VM_KILL_STEPS, VM_KILL_CANCEL };
 
 struct vm_limits {
-    size_t memory;  // bytes of Lua memory; 0 = none
+    size_t memory;  // bytes of Lua memory and what else counts as books (account.h); 0 = none
     double cpu;     // seconds of process CPU time from now; 0 = none
     uint64_t steps; // Lua instructions; 0 = none
 };
@@ -47,6 +47,8 @@ struct vm *vm_of(lua_State *L); // NULL in a state that vm_new did not make
 
 // Set or change limits of a living state; CPU time and steps count from here.
 void vm_set_limits(struct vm *vm, const struct vm_limits *limits);
+void vm_limit_memory(struct vm *vm, size_t bytes); // that limit alone; 0 = none
+void vm_lift_memory(struct vm *vm);                // none any more, the run's own neither: for what must still be said
 // Async-signal-safe: the next instruction of the running coroutine raises.
 void vm_kill(struct vm *vm, enum vm_kill why);
 void vm_interrupt(struct vm *vm); // the same, for a signal that asks the host to end in order

@@ -260,13 +260,13 @@ static int lua_isolated(lua_State *L) {
     if (limits.memory && len > limits.memory / 4) {
         status = LUA_ERRMEM;
     } else {
-        vm->limits.memory = 0; // nothing catches an error here yet
+        vm_limit_memory(vm, 0); // nothing catches an error here yet
         lua_pushcfunction(S, isolated_main);
         lua_pushlstring(S, source, len);
         lua_pushstring(S, name);
         lua_pushboolean(S, script);
         lua_pushlightuserdata(S, &arg->out);
-        vm->limits.memory = limits.memory;
+        vm_limit_memory(vm, limits.memory);
         status = lua_pcall(S, 4, 1, 0);
     }
     if (status == LUA_OK) {
@@ -279,7 +279,7 @@ static int lua_isolated(lua_State *L) {
     lua_pushnil(L);
     lua_createtable(L, 0, 3);
     const char *code = status == LUA_ERRMEM ? "memory" : vm->killed ? vm_kill_code((enum vm_kill)vm->killed) : "error";
-    vm->limits.memory = 0;
+    vm_lift_memory(vm);
     vm->killed = VM_ALIVE;
     lua_sethook(S, NULL, 0, 0);
     if (status != LUA_ERRMEM && lua_istable(S, -1)) { // code, message and line of a table

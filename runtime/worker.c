@@ -33,6 +33,11 @@
 #define ADDRESS_SANITIZER 0
 #endif
 
+_Static_assert(sizeof(struct worker_page) <= WORKER_PAGE_SIZE, "one page");
+
+// Of a worker's memory, kept from arrays and tiles: Lua must be able to run when they have taken all they may.
+#define RESERVE ((size_t)64 << 20)
+
 // One per process: the signal handler has no other way to reach it.
 static struct {
     struct vm *vm;
@@ -176,8 +181,9 @@ static int confine(lua_State *L, int spec, double memory, double cpu) {
     }
     lua_pop(L, 1);
     struct jail_spec jail_spec = {.read = read, .write = write};
-    // The outer wall: room for Lua, arrays, libraries and thread stacks. The address sanitizer reserves more than that.
-    if (memory > 0 && !ADDRESS_SANITIZER) jail_spec.address_space = (uint64_t)(2 * memory) + (2ULL << 30);
+    // The outer wall: what the account does not see are libraries, thread stacks, working memory of instructions and
+    // frames. The address sanitizer reserves more than that.
+    if (memory > 0 && !ADDRESS_SANITIZER) jail_spec.address_space = (uint64_t)(memory * 1.25) + (2ULL << 30);
     if (cpu > 0) jail_spec.cpu_seconds = (uint64_t)ceil(cpu) + 1;
     struct jail *jail = jail_prepare(&jail_spec);
     if (!jail) return errno;
@@ -330,8 +336,9 @@ int worker_main(void) {
     lua_pushcfunction(L, open_state);
     if (lua_pcall(L, 0, 0, 0) != LUA_OK) return 1;
     if (memory > 0) {
-        worker.vm->limits.memory = (size_t)memory;
-        page->run.arrays.limit = (size_t)memory;
+        struct account *account = &page->run.arrays;
+        account->limit = (size_t)memory;
+        account->reserve = account->limit / 16 < RESERVE ? account->limit / 16 : RESERVE;
     }
     page->run.step_limit = (uint64_t)field_number(L, spec, "steps");
     if (cpu > 0) arm_cpu_limit(cpu);
@@ -341,7 +348,7 @@ int worker_main(void) {
     lua_pushvalue(L, spec);
     int status = lua_pcall(L, 1, LUA_MULTRET, handler);
     // What follows must work also in a killed state that is out of memory.
-    worker.vm->limits.memory = 0;
+    vm_lift_memory(worker.vm);
     int killed = worker.vm->killed;
     if (killed) {
         signal(SIGPROF, SIG_IGN);

@@ -60,5 +60,6 @@ int main(int argc, char **argv) {
         code = (int)lua_tointeger(L, -1);
     }
     lua_close(L);
+    account_close(&run.arrays);
     return code;
 }

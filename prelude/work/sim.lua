@@ -17,28 +17,40 @@ local session <const> = require "nki.session"
 local work <const> = {}
 
 local HEAD <const> = 8
+local PIECE <const> = 1 << 18 -- elements
 
--- What a person wants to see of an array: extremes, mean, the first elements.
+-- NaN wins, as it does within an array.
+local function smaller(a, b) return (a == nil or b < a or b ~= b) and b or a end
+local function larger(a, b) return (a == nil or b > a or b ~= b) and b or a end
+
+-- What a person wants to see of an array: extremes, mean, the first elements. Piece by piece: a wide copy of the whole
+-- would be the largest array of the run.
 local function summary(output)
   local a <const> = output.array
   local row <const> = { name = output.name, dtype = a.dtype, shape = a.shape, hash = ("%016x"):format(a:hash() & 0x7fffffffffffffff) }
-  local ok <const>, wide <const> = pcall(function() return a:cast("float64") end)
-  if ok and a.size > 0 then
-    row.min = array.reduce("min", wide):item()
-    row.max = array.reduce("max", wide):item()
-    row.mean = array.reduce("mean", wide):item()
-    local finite <const> = array.unary("isfinite", wide)
-    row.nonfinite = a.size - math.tointeger(array.reduce("sum", finite:cast("float64")):item())
-    row.head = {}
-    local flat <const> = wide:contiguous():reshape { wide.size }
-    for i = 1, math.min(HEAD, wide.size) do row.head[i] = flat:at(i - 1) end
+  if a.size == 0 then return row end
+  local flat <const> = a:contiguous():reshape { a.size }
+  local sum, finite = 0.0, 0
+  for start = 0, a.size - 1, PIECE do
+    local piece <close> = flat:slice(0, start, math.min(start + PIECE, a.size))
+    local wide <close> = piece:cast("float64")
+    local good <close> = array.unary("isfinite", wide)
+    finite = finite + array.reduce("sum", good):item()
+    sum = sum + array.reduce("sum", wide):item()
+    row.min = smaller(row.min, array.reduce("min", wide):item())
+    row.max = larger(row.max, array.reduce("max", wide):item())
+  end
+  row.mean, row.nonfinite, row.head = sum / a.size, a.size - finite, {}
+  for i = 1, math.min(HEAD, a.size) do
+    local value <const> = flat:at(i - 1)
+    row.head[i] = value == true and 1.0 or value == false and 0.0 or value + 0.0
   end
   return row
 end
 
 local function write_array(folder, name, a)
   local path <const> = folder .. "/" .. name:gsub("[^%w_.-]", "_") .. ".npy"
-  local ok <const>, err <const> = fs.write(path, array.write_npy(a))
+  local ok <const>, err <const> = fs.write(path, array.npy_pieces(a))
   if not ok then return nil, err end
   return path
 end

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "array/convert.h"
 
@@ -33,31 +32,24 @@ char *array_format_shape(char *buffer, int ndim, const int64_t *shape) {
 
 // ---- storage ----
 
-enum { HUGE_PAGE = 2 << 20 };
-
 static struct storage *storage_create(struct account *account, size_t bytes, struct array_error *err) {
-    if (account && !account_admits(account, bytes)) {
+    bool refused;
+    unsigned char *data = account_take(account, bytes, &refused);
+    if (refused) {
         array_fail(err, ARRAY_LIMIT, "array of %zu bytes: over the limit of %zu bytes (%zu in use)", bytes,
                    account->limit, account->used);
         return NULL;
     }
-    struct storage *s = malloc(sizeof *s);
-    size_t align = bytes >= 2 * (size_t)HUGE_PAGE ? (size_t)HUGE_PAGE : 64;
-    size_t rounded = bytes > SIZE_MAX - align ? 0 : (bytes + 63) / 64 * 64;
-    if (rounded == 0) rounded = 64;
-    unsigned char *data =
-        s && bytes <= SIZE_MAX / 2 ? aligned_alloc(align, (rounded + align - 1) / align * align) : NULL;
-    if (!data) {
-        free(s);
+    struct storage *s = data ? malloc(sizeof *s) : NULL;
+    if (!s) {
+        account_give(account, data, bytes);
         array_fail(err, ARRAY_NO_MEMORY, "array of %zu bytes: out of memory", bytes);
         return NULL;
     }
-    if (align > 64) madvise(data, rounded, MADV_HUGEPAGE); // a hint; refusal changes nothing
     s->refs = 1;
     s->bytes = bytes;
     s->account = account;
     s->data = data;
-    if (account) account_add(account, bytes);
     return s;
 }
 
@@ -104,8 +96,7 @@ void array_close(struct array *a) {
     if (!s) return;
     a->storage = NULL;
     if (--s->refs) return;
-    if (s->account) s->account->used -= s->bytes;
-    free(s->data);
+    account_give(s->account, s->data, s->bytes);
     free(s);
 }
 

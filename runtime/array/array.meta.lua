@@ -91,6 +91,9 @@ function array.concat(list, axis) end
 function array.read_npy(bytes, dtype) end
 ---@return string
 function array.write_npy(a) end
+-- The same file piece by piece, nil at its end; for fs.write, which takes such a function.
+---@return fun(): string?
+function array.npy_pieces(a) end
 
 -- options: bound (array or number), tile = { partitions, free }, ulp = dtype. Result: count compared differing max_abs
 -- max_abs_index actual expected max_rel max_rel_index rel_l2 max_expected mean_error cosine worst_row worst_row_l2 worst_tile
@@ -115,7 +118,7 @@ function array.promote(a, b) end
 function array.dtype(name) end
 ---@return number value as it reads back after being stored as dtype
 function array.round(dtype, value) end
----@return integer used, integer peak, integer limit bytes; limit 0 for none
+---@return integer used, integer peak, integer limit, integer kept bytes; limit 0 for none; kept: freed, for reuse
 function array.memory() end
 ---@return string contraction, string kernels "openblas PATH" or "own"; "base", "avx2" or "avx512"
 function array.backend() end

@@ -43,6 +43,38 @@ static int module_write_npy(lua_State *L) {
     return 1;
 }
 
+// Upvalues: the array, row-major; the first element of the next piece, -1 for the header.
+static int npy_piece(lua_State *L) {
+    enum { PIECE = 1 << 20 }; // bytes
+    const struct array *a = array_check(L, lua_upvalueindex(1));
+    lua_Integer from = lua_tointeger(L, lua_upvalueindex(2)), to = 0;
+    if (from < 0) {
+        char header[NPY_HEADER_MAX];
+        lua_pushlstring(L, header, npy_header(header, a));
+    } else if (from == a->size) {
+        return 0;
+    } else {
+        size_t size = dtype_size(a->dtype);
+        to = from + (lua_Integer)(PIECE / size);
+        if (to > a->size) to = a->size;
+        lua_pushlstring(L, (const char *)array_data(a) + (size_t)from * size, (size_t)(to - from) * size);
+    }
+    lua_pushinteger(L, to);
+    lua_replace(L, lua_upvalueindex(2));
+    return 1;
+}
+
+// array.npy_pieces(a) -> function that gives the file of write_npy piece by piece, then nil. The array must stay as it is.
+static int module_npy_pieces(lua_State *L) {
+    struct array_error err = {0};
+    const struct array *a = array_check(L, 1);
+    struct array *packed = array_push(L);
+    if (!array_contiguous(packed, a, &err)) return array_raise(L, &err);
+    lua_pushinteger(L, -1);
+    lua_pushcclosure(L, npy_piece, 2);
+    return 1;
+}
+
 // ---- random ----
 
 static double number_field(lua_State *L, int index, const char *name, double otherwise, bool *given) {
@@ -239,7 +271,8 @@ static int module_shift(lua_State *L) {
 static const luaL_Reg functions[] = {
     {"read_npy", module_read_npy}, {"write_npy", module_write_npy},   {"random", module_random},
     {"errors", module_errors},     {"row_errors", module_row_errors}, {"axis_errors", module_axis_errors},
-    {"fit", module_fit},           {"shift", module_shift},           {NULL, NULL},
+    {"fit", module_fit},           {"shift", module_shift},           {"npy_pieces", module_npy_pieces},
+    {NULL, NULL},
 };
 
 void array_lua_open_files(lua_State *L) { luaL_setfuncs(L, functions, 0); }

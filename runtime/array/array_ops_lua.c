@@ -226,7 +226,8 @@ static int module_memory(lua_State *L) {
     lua_pushinteger(L, (lua_Integer)account->used);
     lua_pushinteger(L, (lua_Integer)account->peak);
     lua_pushinteger(L, (lua_Integer)account->limit);
-    return 3;
+    lua_pushinteger(L, (lua_Integer)account->kept);
+    return 4;
 }
 
 static int module_backend(lua_State *L) {

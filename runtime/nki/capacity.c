@@ -9,17 +9,6 @@
 
 #include "nki/exec.h"
 
-struct change {
-    uint32_t at;
-    int64_t amount;
-};
-
-static int by_time(const void *a, const void *b) {
-    const struct change *x = a, *y = b;
-    if (x->at != y->at) return x->at < y->at ? -1 : 1;
-    return x->amount < y->amount ? -1 : x->amount > y->amount;
-}
-
 static int64_t bytes_of(const struct nki_storage *st) { return st->free_elems * (int64_t)nki_dtype_size(st->dtype); }
 
 static int64_t quarters(const struct nki_storage *st) {
@@ -33,28 +22,26 @@ static bool counted(const struct nki_storage *st, enum nki_buffer buffer) {
 bool nki_capacity_peak(struct nki_machine *m, enum nki_buffer buffer, int64_t *peak, uint32_t *when) {
     *peak = 0;
     *when = 0;
-    size_t n = 0;
-    for (uint32_t i = 0; i < m->storage_count; i++) n += counted(m->storages[i], buffer);
-    struct change *list = malloc((n ? 2 * n : 1) * sizeof *list);
-    if (!list) return nki_fail_memory(m, false);
-    n = 0;
+    // By how much the need changes at each instruction; what ends makes room for what begins there.
+    size_t n = m->record.count + 2;
+    int64_t *change = calloc(n, sizeof *change);
+    if (!change) return nki_fail_memory(m, false);
     for (uint32_t i = 0; i < m->storage_count; i++) {
         const struct nki_storage *st = m->storages[i];
         if (!counted(st, buffer)) continue;
         int64_t amount = bytes_of(st) * quarters(st);
-        list[n++] = (struct change){st->first_write, amount};
-        list[n++] = (struct change){st->last_read + 1, -amount};
+        change[st->first_write] += amount;
+        change[st->last_read + 1] -= amount;
     }
-    qsort(list, n, sizeof *list, by_time);
     int64_t now = 0;
     for (size_t i = 0; i < n; i++) {
-        now += list[i].amount;
+        now += change[i];
         if (now > *peak) {
             *peak = now;
-            *when = list[i].at;
+            *when = (uint32_t)i;
         }
     }
-    free(list);
+    free(change);
     *peak = (*peak + 3) / 4;
     return true;
 }

@@ -80,7 +80,7 @@ struct nki_instruction *nki_commit(struct nki_machine *m, int engine, const stru
                                    const struct nki_effect *effect) {
     struct nki_instruction *r = nki_record_push(&m->record);
     if (!r) {
-        nki_fail_memory(m, false);
+        nki_fail_memory(m, true);
         return NULL;
     }
     uint32_t index = (uint32_t)m->record.count;

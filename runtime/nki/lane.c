@@ -32,7 +32,7 @@ static bool prepare_write(struct nki_machine *m, const struct nki_view *v) {
     struct nki_storage *st = v->st;
     if (st->borrowed) {
         bool refused;
-        uint8_t *copy = nki_pool_take(&m->pool, st->bytes, &refused);
+        uint8_t *copy = account_take(m->account, st->bytes, &refused);
         if (!copy) return nki_fail_memory(m, refused);
         memcpy(copy, st->data, st->bytes);
         st->data = copy;

@@ -8,15 +8,14 @@
 #include "nki/exec.h"
 
 bool nki_machine_open(struct nki_machine *m, struct account *account) {
-    m->pool.account = account;
-    m->pool.held_limit = (size_t)96 << 20;
+    m->account = m->record.account = account;
     m->poison = 1;
     m->random = 0x9E3779B97F4A7C15u;
     return true;
 }
 
 void nki_machine_close(struct nki_machine *m) {
-    for (uint32_t i = 0; i < m->storage_count; i++) nki_storage_close(m->storages[i], &m->pool);
+    for (uint32_t i = 0; i < m->storage_count; i++) nki_storage_close(m->storages[i], m->account);
     free(m->storages);
     m->storages = NULL;
     m->storage_count = m->storage_capacity = 0;
@@ -31,7 +30,6 @@ void nki_machine_close(struct nki_machine *m) {
     free(m->scratch);
     m->scratch = NULL;
     m->scratch_bytes = 0;
-    nki_pool_close(&m->pool);
 }
 
 struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer buffer, int dtype, const int64_t *shape,
@@ -46,14 +44,13 @@ struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer b
         m->storages = list;
         m->storage_capacity = capacity;
     }
-    struct nki_storage *st = calloc(1, sizeof *st);
-    if (!st || (name && name[0] && !(st->name = strdup(name)))) {
-        free(st);
-        nki_fail_memory(m, false);
+    bool refused;
+    struct nki_storage *st = nki_storage_open(m->account, buffer, name, &refused);
+    if (!st) {
+        nki_fail_memory(m, refused);
         return NULL;
     }
     st->id = m->storage_count + 1;
-    st->buffer = buffer;
     st->dtype = dtype;
     st->site = m->site;
     st->ndim = ndim;
@@ -84,7 +81,7 @@ struct nki_storage *nki_machine_storage(struct nki_machine *m, enum nki_buffer b
 bool nki_machine_back(struct nki_machine *m, struct nki_storage *st) {
     if (st->data) return true;
     bool refused;
-    st->data = nki_pool_take(&m->pool, st->bytes, &refused);
+    st->data = account_take(m->account, st->bytes, &refused);
     return st->data ? true : nki_fail_memory(m, refused);
 }
 

@@ -94,7 +94,7 @@ struct nki_machine {
 
     struct nki_storage **storages; // by id - 1
     uint32_t storage_count, storage_capacity;
-    struct nki_pool pool;
+    struct account *account;
     struct nki_record record;
     struct nki_error err;
     struct nki_error *warnings;

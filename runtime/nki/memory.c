@@ -4,88 +4,43 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
-#define HUGE_PAGE ((size_t)2 << 20)
+static size_t description(enum nki_buffer buffer, const char *name) {
+    size_t flows = buffer == NKI_PSUM ? NKI_FLOWS : 1;
+    return sizeof(struct nki_storage) + flows * sizeof(struct nki_flow) + (name ? strlen(name) + 1 : 0);
+}
 
-void *nki_pool_take(struct nki_pool *pool, size_t bytes, bool *refused) {
-    *refused = false;
-    if (bytes == 0) bytes = 64;
-    struct account *a = pool->account;
-    if (a && !account_admits(a, bytes)) {
-        *refused = true;
+struct nki_storage *nki_storage_open(struct account *account, enum nki_buffer buffer, const char *name, bool *refused) {
+    if (name && !name[0]) name = NULL;
+    size_t bytes = description(buffer, name);
+    *refused = !account_charge(account, bytes);
+    if (*refused) return NULL;
+    struct nki_storage *st = calloc(1, bytes);
+    if (!st) {
+        account_discharge(account, bytes);
         return NULL;
     }
-    void *block = NULL;
-    for (int i = 0; i < NKI_POOL_SLOTS; i++) {
-        if (pool->slots[i].block && pool->slots[i].bytes == bytes) {
-            block = pool->slots[i].block;
-            pool->slots[i].block = NULL;
-            pool->held -= bytes;
-            break;
-        }
+    st->buffer = buffer;
+    if (name) { // behind the flows
+        size_t length = strlen(name) + 1;
+        st->name = (char *)st + bytes - length;
+        memcpy(st->name, name, length);
     }
-    if (!block) {
-        size_t align = bytes >= HUGE_PAGE ? HUGE_PAGE : 64;
-        if (posix_memalign(&block, align, bytes) != 0) return NULL;
-        if (align == HUGE_PAGE) madvise(block, bytes, MADV_HUGEPAGE); // a hint; refusal changes nothing
-    }
-    if (a) account_add(a, bytes);
-    pool->fresh += bytes;
-    return block;
+    return st;
 }
 
-void nki_pool_give(struct nki_pool *pool, void *block, size_t bytes) {
-    if (!block) return;
-    if (bytes == 0) bytes = 64;
-    if (pool->account) pool->account->used -= bytes;
-    if (bytes > pool->held_limit) {
-        free(block);
-        return;
-    }
-    int slot = pool->next;
-    for (int i = 0; i < NKI_POOL_SLOTS; i++) {
-        if (!pool->slots[i].block) {
-            slot = i;
-            break;
-        }
-    }
-    if (pool->slots[slot].block) {
-        free(pool->slots[slot].block);
-        pool->held -= pool->slots[slot].bytes;
-        pool->next = (pool->next + 1) % NKI_POOL_SLOTS;
-    }
-    pool->slots[slot].block = block;
-    pool->slots[slot].bytes = bytes;
-    pool->held += bytes;
-    for (int i = 0; i < NKI_POOL_SLOTS && pool->held > pool->held_limit; i++) {
-        if (i == slot || !pool->slots[i].block) continue;
-        free(pool->slots[i].block);
-        pool->slots[i].block = NULL;
-        pool->held -= pool->slots[i].bytes;
-    }
-}
-
-void nki_pool_close(struct nki_pool *pool) {
-    for (int i = 0; i < NKI_POOL_SLOTS; i++) {
-        free(pool->slots[i].block);
-        pool->slots[i].block = NULL;
-    }
-    pool->held = 0;
-}
-
-void nki_storage_release(struct nki_storage *st, struct nki_pool *pool) {
-    if (st->data && !st->borrowed) nki_pool_give(pool, st->data, st->bytes);
+void nki_storage_release(struct nki_storage *st, struct account *account) {
+    if (st->data && !st->borrowed) account_give(account, st->data, st->bytes);
     st->data = NULL;
     st->borrowed = false;
-}
-
-void nki_storage_close(struct nki_storage *st, struct nki_pool *pool) {
-    if (!st) return;
-    nki_storage_release(st, pool);
     nki_area_close(&st->init);
     nki_area_close(&st->matmul);
-    free(st->name);
+}
+
+void nki_storage_close(struct nki_storage *st, struct account *account) {
+    if (!st) return;
+    nki_storage_release(st, account);
+    account_discharge(account, description(st->buffer, st->name));
     free(st);
 }
 

@@ -6,7 +6,7 @@
 // limits and the initialised area always count the chip's bytes.
 // A storage's description lives as long as the machine (the record refers to it); its bytes only until
 // nki_storage_release. Fresh bytes are undefined until the first write: a write that covers the storage needs no fill,
-// any other first poisons it (nki_storage_touch). Bytes are charged to the account; a refusal or a lack of memory is
+// any other first poisons it (nki_storage_poison). Both are charged to the account; a refusal or a lack of memory is
 // the only failure.
 #ifndef NKILN_NKI_MEMORY_H
 #define NKILN_NKI_MEMORY_H
@@ -14,19 +14,6 @@
 #include "nki/area.h"
 #include "nki/types.h"
 #include "run.h"
-
-// Freed blocks kept for the next tensor of the same size: kernels allocate the same tiles over and over.
-#define NKI_POOL_SLOTS 24
-struct nki_pool {
-    struct account *account;
-    struct {
-        size_t bytes;
-        void *block;
-    } slots[NKI_POOL_SLOTS];
-    int next;
-    size_t held, held_limit;
-    size_t fresh; // bytes handed out since the owner last looked; drives garbage collection
-};
 
 // What a tensor's values have been through, as an upper estimate merged over the whole tensor (PSUM: over a bank).
 struct nki_flow {
@@ -68,19 +55,16 @@ struct nki_storage {
     uint32_t first_write, last_read;         // indexes into the record, +1; 0: never
     struct nki_area init;                    // initialised elements
     struct nki_area matmul;                  // PSUM: written by a matmul since any other write
-    struct nki_flow flow[NKI_FLOWS];         // PSUM: one per bank; else the first only
+    struct nki_flow flow[];                  // PSUM: NKI_FLOWS, one per bank; else one
 };
 
-void nki_pool_close(struct nki_pool *pool);
-
-// 64-byte aligned, or NULL when refused; *refused tells which.
-void *nki_pool_take(struct nki_pool *pool, size_t bytes, bool *refused);
-void nki_pool_give(struct nki_pool *pool, void *block, size_t bytes);
-
-// Give the bytes back. The description stays.
-void nki_storage_release(struct nki_storage *st, struct nki_pool *pool);
+// A description for `buffer`, all zeros but that and the name (NULL or empty: none). NULL: *refused says whether the
+// account's limit forbids it.
+struct nki_storage *nki_storage_open(struct account *account, enum nki_buffer buffer, const char *name, bool *refused);
+// Give the bytes back, and what is known about each of them. The description stays.
+void nki_storage_release(struct nki_storage *st, struct account *account);
 // Release and free the description.
-void nki_storage_close(struct nki_storage *st, struct nki_pool *pool);
+void nki_storage_close(struct nki_storage *st, struct account *account);
 
 // Fill with the poison of pattern 1 or 2: 1 is NaN in floats and 0x55 bytes in integers, 2 a finite float of about
 // -11,000 (in the narrow types the most negative finite value that fits) and 0xAA bytes.

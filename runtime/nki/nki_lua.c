@@ -127,7 +127,7 @@ void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const 
 
 static int handle_gc(lua_State *L) {
     struct nki_handle *h = lua_touserdata(L, 1);
-    if (h->st && h->owner && h->owner->open) nki_storage_release(h->st, &h->owner->m.pool);
+    if (h->st && h->owner && h->owner->open) nki_storage_release(h->st, h->owner->m.account);
     h->st = NULL;
     return 0;
 }
@@ -139,10 +139,7 @@ void nki_push_fresh(lua_State *L, struct nki_box_machine *b, const struct nki_vi
     h->owner = b;
     lua_pushvalue(L, machine);
     lua_setiuservalue(L, -2, 1);
-    if (luaL_newmetatable(L, HANDLE)) {
-        lua_pushcfunction(L, handle_gc);
-        lua_setfield(L, -2, "__gc");
-    }
+    lua_getiuservalue(L, machine, UV_HANDLE_MT);
     lua_setmetatable(L, -2);
     h->st = view->st;
     nki_push_view(L, b, view, -1);
@@ -175,10 +172,6 @@ static int op_ndarray(lua_State *L) {
     bool placed = !nki_is_none(L, b, 5);
     if (placed && nki_integers(L, 5, address, 2) != 2)
         nki_bad_argument(L, b, 5, "address", "value-type", "a pair (partition, byte offset)");
-    if (b->m.pool.fresh > b->collect_at) {
-        lua_gc(L, LUA_GCCOLLECT);
-        b->m.pool.fresh = 0;
-    }
     struct nki_view v;
     name = lua_type(L, 4) == LUA_TSTRING ? lua_tostring(L, 4) : NULL;
     if (!nki_ndarray(&b->m, &v, shape, n, dtype, buffer, name, placed ? address : NULL)) nki_raise(L, b);
@@ -215,7 +208,6 @@ static int new_machine(lua_State *L) {
     luaL_setmetatable(L, MACHINE);
     nki_machine_open(&b->m, &run_state(L)->arrays);
     b->open = true;
-    b->collect_at = (size_t)64 << 20;
     b->m.execute = option_flag(L, 1, "execute", true);
     lua_getfield(L, 1, "mode");
     const char *mode = luaL_optstring(L, -1, "chip");
@@ -251,6 +243,11 @@ static int new_machine(lua_State *L) {
     lua_setiuservalue(L, 2, UV_TUPLE);
     lua_createtable(L, 4, 0);
     lua_setiuservalue(L, 2, UV_BUFFERS);
+    if (luaL_newmetatable(L, HANDLE)) {
+        lua_pushcfunction(L, handle_gc);
+        lua_setfield(L, -2, "__gc");
+    }
+    lua_setiuservalue(L, 2, UV_HANDLE_MT);
     lua_settop(L, 2);
     nki_view_metatable(L);
     b->view_mt_at = lua_topointer(L, -1);

@@ -22,14 +22,13 @@ enum nki_symbol {
     SYMBOL_BUFFER,
     SYMBOL_DTYPE
 };
-enum { UV_SYMBOLS = 1, UV_NONE, UV_TUPLE, UV_VIEW_MT, UV_BUFFERS, UV_COUNT = UV_BUFFERS };
+enum { UV_SYMBOLS = 1, UV_NONE, UV_TUPLE, UV_VIEW_MT, UV_BUFFERS, UV_HANDLE_MT, UV_COUNT = UV_HANDLE_MT };
 
 struct nki_box_machine {
     struct nki_machine m;
     bool open;
     const void *none_at;    // address of Python's None
     const void *view_mt_at; // address of the tensors' metatable
-    size_t collect_at;      // bytes handed out at which to collect garbage
 };
 
 struct nki_handle {

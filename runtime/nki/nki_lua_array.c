@@ -55,7 +55,7 @@ static bool give_bytes(lua_State *L, struct nki_box_machine *b, struct nki_view 
         return false;
     struct storage *bytes = malloc(sizeof *bytes);
     if (!bytes) return false;
-    *bytes = (struct storage){.refs = 1, .bytes = st->bytes, .account = b->m.pool.account, .data = st->data};
+    *bytes = (struct storage){.refs = 1, .bytes = st->bytes, .account = b->m.account, .data = st->data};
     enum dtype t = st->cell == nki_dtype_size(st->dtype) ? nki_dtypes[st->dtype].raw : DTYPE_FLOAT64;
     *out = (struct array){.storage = bytes, .dtype = t, .ndim = v->ndim, .size = st->free_elems};
     memcpy(out->shape, v->shape, (size_t)v->ndim * sizeof *v->shape);

@@ -6,6 +6,7 @@
 
 void nki_record_close(struct nki_record *record) {
     free(record->items);
+    if (record->account) account_discharge(record->account, record->capacity * sizeof *record->items);
     record->items = NULL;
     record->count = record->capacity = 0;
 }
@@ -13,8 +14,13 @@ void nki_record_close(struct nki_record *record) {
 struct nki_instruction *nki_record_push(struct nki_record *record) {
     if (record->count == record->capacity) {
         size_t capacity = record->capacity ? record->capacity * 2 : 256;
+        size_t more = (capacity - record->capacity) * sizeof *record->items;
+        if (record->account && !account_charge(record->account, more)) return NULL;
         struct nki_instruction *items = realloc(record->items, capacity * sizeof *items);
-        if (!items) return NULL;
+        if (!items) {
+            if (record->account) account_discharge(record->account, more);
+            return NULL;
+        }
         record->items = items;
         record->capacity = capacity;
     }

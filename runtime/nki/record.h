@@ -3,7 +3,7 @@
 //
 // One fixed-size entry per instruction, in program order. NKI_RECORD_VERSION changes with any change of layout or
 // meaning. Entries hold no pointers: a storage is named by its id (machine.h), a source place by its site.
-// nki_record_push fails (NULL) for want of memory only.
+// nki_record_push fails (NULL) for want of memory only, the account's limit included.
 #ifndef NKILN_NKI_RECORD_H
 #define NKILN_NKI_RECORD_H
 
@@ -81,6 +81,7 @@ struct nki_totals {
 struct nki_record {
     struct nki_instruction *items;
     size_t count, capacity;
+    struct account *account; // charged for the entries; may be NULL
     struct nki_totals totals;
 };
 

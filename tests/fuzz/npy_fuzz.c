@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // sources: runtime/array/npy.c runtime/array/array.c runtime/array/convert.c runtime/array/dtype.c
-// sources: runtime/array/kernels_base.c
+// sources: runtime/array/kernels_base.c runtime/account.c
 //
 // npy_fuzz.c: libFuzzer target. Whatever the reader accepts is written again and must read back as the same array; what
 // it refuses must carry one line that says why; no byte may stay charged to the account.
@@ -29,6 +29,7 @@ static void one(const uint8_t *data, size_t size, enum dtype hint) {
         check(err.status != ARRAY_OK && err.message[0] && !strchr(err.message, '\n'),
               "refused without a line that says why");
         check(account.used == 0, "bytes stay charged after a refusal");
+        account_close(&account);
         return;
     }
     char header[NPY_HEADER_MAX];
@@ -44,6 +45,7 @@ static void one(const uint8_t *data, size_t size, enum dtype hint) {
     array_close(&a);
     array_close(&b);
     check(account.used == 0, "bytes stay charged after closing");
+    account_close(&account);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -53,6 +53,25 @@ t.test("files written here are NumPy's, and NumPy's are read", function()
   end
 end)
 
+t.test("a file comes in pieces too, the same bytes", function()
+  local big <const> = array.random{ dtype = "float32", shape = { 3, 1 << 18 }, seed = 4 } -- three pieces of 1 MiB
+  local cases <const> = {
+    big, big:slice(1, 0, (1 << 18) - 1), big:transpose(), big:slice(0, 0, 0), array.from("int8", {}, { 5 }), array.new("bfloat16", { 7, 3 }),
+  }
+  for i, a in ipairs(cases) do
+    local pieces <const> = {}
+    for piece in array.npy_pieces(a) do pieces[#pieces + 1] = piece end
+    t.ok(table.concat(pieces) == array.write_npy(a), "case " .. i)
+    if i == 1 then t.eq(#pieces, 4) end
+  end
+  local gone <const> = array.new("float32", { 4 })
+  local next_piece <const> = array.npy_pieces(gone)
+  gone:close()
+  t.eq(#next_piece() + #next_piece(), #array.write_npy(array.new("float32", { 4 })))
+  t.eq(next_piece(), nil)
+  t.eq(next_piece(), nil)
+end)
+
 local function file(header, data, version)
   version = version or 1
   local length <const> = version == 1 and string.pack("<I2", #header) or string.pack("<I4", #header)

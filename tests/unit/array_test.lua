@@ -174,6 +174,49 @@ t.test("the memory account has a limit", function()
   t.match(out, "\ntrue\tarray float32%[1048576%]\ntrue\t10000000\n$")
 end)
 
+t.test("freed blocks are kept for the next array of their size, within bounds", function()
+  local path <const> = t.tmpdir() .. "/blocks.lua" -- in a process that has kept nothing yet
+  t.write(path, [[
+    local array = require "rt.array"
+    local function kept() return (select(4, array.memory())) end
+    local a = array.new("float32", { 3 << 18 })
+    a:close()
+    print(kept())
+    local b = array.new("float32", { 3 << 18 })
+    print(kept(), array.reduce("abs_max", b):item())
+    b:close()
+    array.new("float32", { 100 }):close()
+    print(kept())
+    local many = {}
+    for i = 1, 40 do many[i] = array.new("int8", { (4 << 20) + 4096 * i }) end
+    for i = 1, 40 do many[i]:close() end
+    print(kept() <= 128 << 20 and kept() > 120 << 20)
+    for i = 1, 300 do many[i] = array.new("int8", { 1 << 16 }) end
+    for i = 1, 300 do many[i]:close() end
+    print(kept())
+    array.new("int8", { 129 << 20 }):close()
+    print(kept())
+  ]])
+  local code <const>, out <const>, err <const> = t.sh(host() .. " " .. path)
+  t.eq(code, 0, err)
+  t.eq(out, "3145728\n0\t0.0\n3145728\ntrue\n8388608\n8388608\n")
+end)
+
+t.test("kept blocks make room before anything is refused", function()
+  local path <const> = t.tmpdir() .. "/kept.lua"
+  t.write(path, [[
+    local array = require "rt.array"
+    for i = 1, 20 do array.new("int8", { (4 << 20) + i * 8192 }):close() end
+    local _, _, limit, kept = array.memory()
+    print(kept > 4 << 20 and kept < limit)
+    local a, b = array.new("int8", { 5 << 20 }), array.new("int8", { 4 << 20 })
+    print(select(4, array.memory()))
+  ]])
+  local code <const>, out <const>, err <const> = t.sh("NKILN_TEST_ARRAY_LIMIT=10000000 " .. host() .. " " .. path)
+  t.eq(code, 0, err)
+  t.eq(out, "true\n0\n")
+end)
+
 t.test("distance measured: errors, rows, fit, shift", function()
   local want <const> = array.random{ dtype = "float64", shape = { 6, 40 }, seed = 9 }
   local got <const> = want:copy()

@@ -133,6 +133,28 @@ for _, way in ipairs { { "openat2", false }, { "walk", true } } do
   end)
 end
 
+t.test("a file is written from a function's pieces, whole or not at all", function()
+  local dir <const> = t.tmpdir()
+  local function from(pieces, fault)
+    local i = 0
+    return function()
+      i = i + 1
+      if i == fault then error({ code = "mine" }) end
+      return pieces[i]
+    end
+  end
+  t.ok(fs.write(dir .. "/f", from { "one ", "two ", ("x"):rep(100000) }))
+  t.eq(fs.read(dir .. "/f"), "one two " .. ("x"):rep(100000))
+  t.ok(fs.write(dir .. "/empty", from {}))
+  t.eq(fs.read(dir .. "/empty"), "")
+  local before <const> = state(dir)
+  local ok <const>, err <const> = pcall(fs.write, dir .. "/f", from({ "a", "b", "c" }, 3))
+  t.eq({ ok, err.code }, { false, "mine" })
+  t.eq(pcall(fs.write, dir .. "/new", from({}, 1)), false)
+  t.eq(state(dir), before)
+  refused("not_found", nil, fs.write(dir .. "/none/f", from { "a" }))
+end)
+
 t.test("rights: what is not granted is refused before anything happens", function()
   local dir <const> = tree()
   local before <const> = state(dir)

@@ -57,6 +57,85 @@ t.test("shape-only runs make no arrays", function()
   t.eq(result.outputs[1].array, nil)
 end)
 
+t.test("a tile lives as long as anything leads to it, and its memory is used again after that", function()
+  local text <const> = [==[
+W = 4096
+
+def make(value):
+    t = nl.ndarray((128, W), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=t, value=value)
+    return t
+
+class Holder(nl.NKIObject):
+    def __init__(self, tile):
+        self.tile = tile
+
+@nki.jit
+def k(x):
+    t = make(1.0)
+    view = t[:, 5:6].reshape((128, 1, 1))
+    t = make(2.0)
+    def closed():
+        return t
+    pair = (make(3.0)[:, 0:1], 0)
+    table = {"a": [make(4.0)[0:128, 7:8]]}
+    holder = Holder(make(5.0))
+    several = [make(6.0)[:, c:c + 1] for c in range(1, 2)]
+    part = nl.ndarray((128, W), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.memset(dst=part[:, 0:8], value=7.0)
+    for i in range(60):
+        junk = nl.ndarray((128, W), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=junk, value=-1.0)
+    found = [view, closed()[:, 0:1], pair[0], table["a"][0], holder.tile[:, 9:10], several[0], part[:, 3:4]]
+    r = nl.ndarray((128, 7), dtype=nl.float32, buffer=nl.sbuf)
+    for i in range(7):
+        nisa.tensor_copy(dst=r[:, i:i + 1], src=found[i])
+    out = nl.ndarray((128, 7), dtype=nl.float32, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=out, src=r)
+    return out
+]==]
+  for _, mode in ipairs { "chip", "exact" } do
+    collectgarbage()
+    local before <const> = array.memory()
+    local result <const> = run(text, nil, { mode = mode })
+    t.ok(result.ok, why(result))
+    local got <const> = result.outputs[1].array
+    for column = 0, 6 do
+      t.eq({ got:get(0, column), got:get(127, column) }, { column + 1.0, column + 1.0 }, mode .. " column " .. column)
+    end
+    local tile <const> = 128 * 4096 * (mode == "chip" and 4 or 8)
+    t.ok(array.memory() - before < 50 * tile, "tiles that nothing leads to are still held")
+  end
+end)
+
+t.test("what a used block held before is never read: poison is the same in every block", function()
+  -- In every round the tile's second half is never written; rows of it show what the machine put there.
+  local text <const> = [[
+@nki.jit
+def k(x):
+    out = nl.ndarray((40, 128, 2), dtype=nl.float32, buffer=nl.shared_hbm)
+    for i in range(40):
+        junk = nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=junk, value=3.0)
+        t = nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.memset(dst=t[:, 0:1], value=1.0)
+        nisa.dma_copy(dst=out[i], src=t[:, 0:2])
+    return out
+]]
+  local clean <const> = run(text)
+  t.eq({ clean.ok, clean.diagnostics[1].code }, { false, "uninitialized-read" })
+  for poison, want in ipairs { 0 / 0, -11000.0 } do
+    local result <const> = run(text, nil, { uninitialized = "warning", poison = poison })
+    t.ok(result.ok, why(result))
+    local a <const> = result.outputs[1].array
+    for i = 0, 39 do
+      local value <const> = a:get(i, 127, 1)
+      t.ok(value == want or value ~= value and want ~= want, ("round %d holds %s"):format(i, value))
+      t.eq(a:get(i, 127, 0), 1.0)
+    end
+  end
+end)
+
 t.test("arguments of every kind reach the kernel", function()
   local result <const> = run([[
 @nki.jit
