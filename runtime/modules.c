@@ -3,6 +3,7 @@
 
 #include <lauxlib.h>
 
+int luaopen_rt_analyse(lua_State *L);
 int luaopen_rt_array(lua_State *L);
 int luaopen_rt_db(lua_State *L);
 int luaopen_rt_fs(lua_State *L);
@@ -20,6 +21,7 @@ int luaopen_rt_watch(lua_State *L);
 int luaopen_rt_worker(lua_State *L);
 
 const struct module_entry modules_table[] = {
+    {"rt.analyse", luaopen_rt_analyse},
     {"rt.array", luaopen_rt_array},
     {"rt.db", luaopen_rt_db},
     {"rt.fs", luaopen_rt_fs},

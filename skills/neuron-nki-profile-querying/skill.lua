@@ -1,0 +1,105 @@
+-- SPDX-License-Identifier: MIT
+-- The profile-querying skill: SQL and analysis on a profile database, in a worker process.
+
+local show <const> = require "profile.show"
+
+local investigations <const> = { "dma", "reloads", "transposes", "tensor", "pipeline", "vector", "scalar", "all" }
+
+-- NULL is false in the rows of a worker's answer; JSON has a word for it.
+local function for_json(ctx, result)
+  if not result.sql then return result end
+  for _, row in ipairs(result.sql.rows) do
+    for i = 1, #result.sql.columns do
+      if row[i] == false then row[i] = ctx.json.null end
+    end
+    ctx.json.array(row)
+  end
+  ctx.json.array(result.sql.rows)
+  return result
+end
+
+-- --format json: a list of objects, as DuckDB's command writes it.
+local function objects(ctx, result)
+  local out <const> = ctx.json.array {}
+  for k, row in ipairs(result.rows) do
+    out[k] = {}
+    for i, name in ipairs(result.columns) do
+      local value = row[i]
+      if value == false then value = ctx.json.null end
+      out[k][name] = value
+    end
+  end
+  return ctx.json.encode(out, { indent = 2, nonfinite = "null", utf8 = "replace" }) .. "\n"
+end
+
+return skill {
+  name = "neuron-nki-profile-querying",
+  alias = "query",
+  description = "Ask a profile of an NKI kernel questions: SQL on neuron-explorer's tables, performance bounds with the bottleneck engine, investigations that "
+    .. "name the source lines that cost time, time and bytes per source line, and a comparison of two profiles. Use it after nkiln profile, or on an imported "
+    .. "capture, to find out why a kernel is slow.",
+  params = {
+    path("profile", "the profile database", { metavar = "P.db" }),
+    text("sql", "a SELECT, in the SQL that is written for neuron-explorer (DuckDB's)", { optional = true, positional = true }),
+    flag("bounds", "performance bounds, gaps, bottleneck engine"),
+    choice("investigate", investigations, nil, "look for one cause, or for all", { optional = true }),
+    flag("lines", "time per engine, bytes, descriptors and instructions of each source line"),
+    path("compare", "a second profile, of the changed kernel: every bound and line that moved", { optional = true, metavar = "AFTER.db" }),
+    flag("anyway", "compare profiles of unlike runs, too"),
+    flag("tables", "list the tables"),
+    text("schema", "list a table's columns with their units", { optional = true, metavar = "TABLE" }),
+    flag("explain", "also print SQL that gives the same figures"),
+    text("window", "only this part, from the profile's start, in ns unless us or ms is said", { optional = true, metavar = "T0:T1" }),
+    integer("core", "only this physical core", { optional = true, min = 0 }),
+    choice("format", { "table", "csv", "json" }, "table", "how rows are printed"),
+    integer("limit", "rows at most, 0 for all", { default = 10000, min = 0 }),
+    number("seconds", "time the answer may take", { default = 120, min = 0.01, max = 86400 }),
+    choice("dialect", { "duckdb", "sqlite" }, "duckdb", "sqlite takes the SQL as it is"),
+  },
+  permits = { read = { "." } },
+  examples = {
+    "nkiln query p.db --bounds --investigate all", "nkiln query p.db \"SELECT engine, opcode, count(*), sum(duration_ns) FROM Instruction GROUP BY 1, 2\"",
+    "nkiln query before.db --compare after.db",
+  },
+  run = function(ctx, args)
+    local asked <const> = args.sql or args.investigate or args.lines or args.compare or args.tables or args.schema
+    if not asked then args.bounds = true end
+    local questions = 0
+    for _, key in ipairs { "sql", "tables", "schema", "compare" } do questions = questions + (args[key] and 1 or 0) end
+    if questions > 1 or questions == 1 and not args.compare and (args.bounds or args.investigate or args.lines) then
+      return ctx.fail("usage", "one question at a time: SQL, --tables, --schema, --compare, or --bounds, --investigate and --lines together")
+    end
+    if args.sql and not args.sql:find("%S") then return ctx.fail("usage", "the SQL is empty") end
+    local path <const> = ctx.fs.absolute(args.profile)
+    local folders <const> = { path:match("^(.*)/[^/]*$") }
+    local other <const> = args.compare and ctx.fs.absolute(args.compare)
+    if other then folders[#folders + 1] = other:match("^(.*)/[^/]*$") end
+    local result <const>, err <const> = ctx.job("work.query", {
+      path = path, sql = args.sql, bounds = args.bounds, investigate = args.investigate, lines = args.lines, compare = other, anyway = args.anyway,
+      tables = args.tables, schema = args.schema, explain = args.explain, window = args.window, core = args.core,
+      limit = args.limit > 0 and args.limit or nil, seconds = args.seconds, dialect = args.dialect,
+    }, { read = folders, memory = 4 << 30, steps = 0, seconds = args.seconds * 3 + 10 })
+    if not result then return nil, err end
+    result.ok = true
+    if result.sql and result.sql.more then ctx.log(("stopped after %d rows; --limit 0 gives all"):format(#result.sql.rows)) end
+    if result.sql and args.format == "json" and not ctx.json_output then
+      result.text = objects(ctx, result.sql)
+    elseif ctx.json_output then
+      for_json(ctx, result)
+    end
+    result.format = args.format
+    return result
+  end,
+  text = function(result, style)
+    if result.text then return result.text end
+    if result.sql then return show.rows(result.sql, result.format, style) end
+    local out <const> = {}
+    if result.identity then out[#out + 1] = show.identity(result.identity, style) end
+    for _, b in ipairs(result.bounds or {}) do out[#out + 1] = show.bounds(b, style, #result.bounds > 1) end
+    for _, f in ipairs(result.findings or {}) do out[#out + 1] = show.finding(f, style) end
+    if result.lines then out[#out + 1] = show.lines(result.lines, style) end
+    if result.comparison then out[#out + 1] = show.comparison(result.comparison, style) end
+    for _, q in ipairs(result.explained or {}) do out[#out + 1] = style.dim("-- " .. q.name) .. "\n" .. q.sql .. ";" end
+    return table.concat(out, "\n\n")
+  end,
+}
