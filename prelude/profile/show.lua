@@ -97,7 +97,9 @@ function show.bounds(b, style, many)
   for _, e in ipairs(b.engines) do
     rows[#rows + 1] = { e.name, show.us(e.ns), show.percent(e.share), b.bottleneck == e and "longest" or e.ns and "" or e.from }
   end
-  out[#out + 1] = report.table({ { title = "engine" }, { title = "active us", align = right }, { title = "share", align = right }, { title = "" } }, rows, style)
+  out[#out + 1] = report.table({
+    { title = "engine" }, { title = "active us", align = right }, { title = "share", align = right }, { title = "" },
+  }, rows, style)
   rows = {}
   for _, bound in ipairs(b.bounds) do
     local speedup <const> = bound.speedup and ("%.2fx"):format(bound.speedup) or "-"
@@ -157,7 +159,8 @@ function show.comparison(c, style)
     rows[#rows + 1] = { row.name, show.us(row.before), show.us(row.after), row.ratio and ("%.2fx"):format(row.ratio) or "-", row.moved and "" or "same" }
   end
   out[#out + 1] = report.table({
-    { title = "" }, { title = "before us", align = right }, { title = "after us", align = right }, { title = "after/before", align = right }, { title = "" },
+    { title = "" }, { title = "before us", align = right }, { title = "after us", align = right }, { title = "after/before", align = right },
+    { title = "" },
   }, rows, style)
   rows = {}
   for _, row in ipairs(c.lines) do

@@ -100,7 +100,7 @@ local function answer(request)
   local any <const> = request.sql or request.tables or request.schema
   local p <const>, err <const> = open.open(request.path, { seconds = request.seconds, window = request.window, core = request.core, any = any and true or nil })
   if not p then return nil, err end
-  local closing <close> = p
+  local _ <close> = p
   local out <const> = { path = request.path }
   local function put(key, value, failed)
     if value == nil then return nil, failed end
