@@ -171,7 +171,8 @@ function show.comparison(c, style)
   end
   if #rows > 0 then
     out[#out + 1] = report.table({
-      { title = "line" }, { title = "before us", align = right }, { title = "after us", align = right }, { title = "difference", align = right }, { title = "" },
+      { title = "line" }, { title = "before us", align = right }, { title = "after us", align = right }, { title = "difference", align = right },
+      { title = "" },
     }, rows, style)
   else
     out[#out + 1] = "no line moved"

@@ -17,31 +17,24 @@ bool analyse_fail(struct analyse_error *err, const char *format, ...) {
 }
 
 void *analyse_take(struct account *account, size_t bytes, struct analyse_error *err) {
-    if (account && !account_admits(account, bytes)) {
-        analyse_fail(err, "the analysis needs more memory than its limit (%zu MiB)", account->limit >> 20);
-        return NULL;
-    }
-    void *memory = malloc(bytes ? bytes : 1);
-    if (!memory) analyse_fail(err, "no memory for %zu bytes", bytes);
-    else if (account) account_add(account, bytes);
-    return memory;
+    bool refused = false;
+    void *memory = account_take(account, bytes ? bytes : 1, &refused);
+    if (memory) return memory;
+    if (refused) analyse_fail(err, "the analysis needs more memory than its limit (%zu MiB)", account->limit >> 20);
+    else analyse_fail(err, "no memory for %zu bytes", bytes);
+    return NULL;
 }
 
-void analyse_give(struct account *account, void *memory, size_t bytes) {
-    if (!memory) return;
-    free(memory);
-    if (account) account->used -= bytes;
-}
+void analyse_give(struct account *account, void *memory, size_t bytes) { account_give(account, memory, bytes ? bytes : 1); }
 
-// Grow to `bytes`, keeping the content; the old memory stays when this fails.
+// Another block of `bytes` with the content of the old one, which is given back; the old one stays when this fails.
 static void *regrow(struct account *account, void *memory, size_t old, size_t bytes, struct analyse_error *err) {
-    if (account && !account_admits(account, bytes - old)) {
-        analyse_fail(err, "the analysis needs more memory than its limit (%zu MiB)", account->limit >> 20);
-        return NULL;
+    void *grown = analyse_take(account, bytes, err);
+    if (!grown) return NULL;
+    if (memory) {
+        memcpy(grown, memory, old < bytes ? old : bytes);
+        analyse_give(account, memory, old);
     }
-    void *grown = realloc(memory, bytes ? bytes : 1);
-    if (!grown) analyse_fail(err, "no memory for %zu bytes", bytes);
-    else if (account) account_add(account, bytes - old);
     return grown;
 }
 
@@ -60,7 +53,7 @@ void analyse_dictionary_drop(struct analyse_dictionary *d) {
     for (int32_t i = 0; i < d->count; i++) free(d->words[i].text);
     free(d->words);
     free(d->slots);
-    if (d->account) d->account->used -= d->bytes;
+    if (d->account) account_discharge(d->account, d->bytes);
     free(d);
 }
 
@@ -91,18 +84,20 @@ static uint32_t slot_of(const struct analyse_dictionary *d, const char *text, ui
 
 static bool more_slots(struct analyse_dictionary *d) {
     uint32_t count = d->slot_count ? d->slot_count * 2 : 64;
-    if (d->account && !account_admits(d->account, count * sizeof *d->slots)) return false;
+    size_t more = (count - d->slot_count) * sizeof *d->slots;
+    if (d->account && !account_charge(d->account, more)) return false;
     int32_t *slots = malloc(count * sizeof *slots), *old = d->slots;
-    if (!slots) return false;
+    if (!slots) {
+        if (d->account) account_discharge(d->account, more);
+        return false;
+    }
     memset(slots, 0xFF, count * sizeof *slots);
-    size_t more = (count - d->slot_count) * sizeof *slots;
     d->slots = slots;
     d->slot_count = count;
     for (int32_t i = 0; i < d->count; i++)
         d->slots[slot_of(d, d->words[i].text, d->words[i].size, d->words[i].hash)] = i;
     free(old);
     d->bytes += more;
-    if (d->account) account_add(d->account, more);
     return true;
 }
 
@@ -115,8 +110,6 @@ int32_t analyse_word_add(struct analyse_dictionary *d, const char *text, uint32_
     if ((uint32_t)d->count * 2 >= d->slot_count && !more_slots(d)) return -1;
     uint32_t hash = hash_text(text, size), at = slot_of(d, text, size, hash);
     if (d->slots[at] >= 0) return d->slots[at];
-    size_t bytes = size + 1u + sizeof *d->words;
-    if (d->account && !account_admits(d->account, bytes)) return -1;
     if (d->count == d->room) {
         int32_t room = d->room ? d->room * 2 : 16;
         struct analyse_word *words = realloc(d->words, (size_t)room * sizeof *words);
@@ -124,14 +117,18 @@ int32_t analyse_word_add(struct analyse_dictionary *d, const char *text, uint32_
         d->words = words;
         d->room = room;
     }
+    size_t bytes = size + 1u + sizeof *d->words;
+    if (d->account && !account_charge(d->account, bytes)) return -1;
     char *copy = malloc(size + 1u);
-    if (!copy) return -1;
+    if (!copy) {
+        if (d->account) account_discharge(d->account, bytes);
+        return -1;
+    }
     memcpy(copy, text, size);
     copy[size] = 0;
     d->words[d->count] = (struct analyse_word){copy, size, hash};
     d->slots[at] = d->count;
     d->bytes += bytes;
-    if (d->account) account_add(d->account, bytes);
     return d->count++;
 }
 
@@ -148,11 +145,10 @@ bool analyse_table_init(struct analyse_table *t, struct account *account, struct
 void analyse_column_drop(struct analyse_table *t, struct analyse_column *c) {
     size_t bytes = c->data ? (size_t)c->room * width(c->type) : 0;
     if (c->valid) bytes += ((size_t)c->room + 63) / 64 * 8;
-    free(c->data);
-    free(c->valid);
+    if (c->data) analyse_give(t->account, c->data, (size_t)c->room * width(c->type));
+    if (c->valid) analyse_give(t->account, c->valid, ((size_t)c->room + 63) / 64 * 8);
     analyse_dictionary_drop(c->dictionary);
     t->bytes -= bytes;
-    if (t->account) t->account->used -= bytes;
     *c = (struct analyse_column){0};
 }
 
@@ -189,9 +185,8 @@ static bool reserve(struct analyse_table *t, struct analyse_column *c, int64_t r
         if (!valid) {
             // The data has grown, the bits have not: the room stays what both have, the bytes are known.
             c->room = room; // so that dropping the column gives back what data holds
-            free(c->valid);
+            analyse_give(t->account, c->valid, had);
             c->valid = NULL;
-            if (t->account) t->account->used -= had;
             t->bytes -= had;
             return false;
         }
@@ -447,12 +442,12 @@ bool analyse_rows_init(struct analyse_rows *r, struct account *account, int64_t 
 }
 
 void analyse_rows_fit(struct analyse_rows *r, int64_t count) {
+    struct analyse_error ignored;
     r->count = count;
-    uint32_t *less = realloc(r->index, (size_t)(count ? count : 1) * sizeof *less);
-    if (!less) return;
-    r->index = less;
-    if (r->account) r->account->used -= (size_t)(r->room - count) * sizeof *less;
-    r->room = count;
+    if (count > r->room / 2) return;
+    size_t old = (size_t)r->room * sizeof *r->index, bytes = (size_t)count * sizeof *r->index;
+    uint32_t *less = regrow(r->account, r->index, old, bytes, &ignored);
+    if (less) r->index = less, r->room = count;
 }
 
 void analyse_rows_close(struct analyse_rows *r) {
