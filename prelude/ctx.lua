@@ -134,8 +134,9 @@ local function make_programs(self)
   local programs <const> = {}
   -- Run a program to its end. options: {cwd, env, input, seconds, limit}. What is built in may say unconfined = true: the
   -- vendor's compiler and runtime need devices and system calls that a confined program has not; the right to run it is
-  -- checked all the same. Returns {status, stdout, stderr, seconds, truncated}; a status other than 0 is no failure of the
-  -- call. A program that was ended by its time limit: nil, and the same table with code = "timeout".
+  -- checked all the same, and who called (a workspace's skill, an agent) must have it too. Returns {status, stdout,
+  -- stderr, seconds, truncated}; a status other than 0 is no failure of the call. A program that was ended by its time
+  -- limit: nil, and the same table with code = "timeout".
   function programs.run(argv, options)
     if type(argv) ~= "table" or type(argv[1]) ~= "string" then error("ctx.proc.run: a list of words expected", 2) end
     self.spend()
@@ -149,7 +150,13 @@ local function make_programs(self)
     given.cwd = permit.absolute(options.cwd or ".", self.cwd, self.home)
     local may <const>, why <const> = self.rights:check("read", given.cwd)
     if not may then return nil, why end
-    if options.unconfined and not self.builtin then error("ctx.proc.run: unconfined is for what is built in", 2) end
+    if options.unconfined then
+      if not self.builtin then error("ctx.proc.run: unconfined is for what is built in", 2) end
+      if self.caller then
+        local may_caller <const>, refused <const> = self.caller:check("run", argv[1]:find("/", 1, true) and path or argv[1])
+        if not may_caller then return nil, refused end
+      end
+    end
     given.jail = not options.unconfined and { read = self.rights.roots.read, write = self.rights.roots.write, net = #self.rights.words.net > 0 } or nil
     local command <const> = table.move(argv, 1, #argv, 1, {})
     command[1] = path
@@ -237,13 +244,15 @@ local function make_docs(self)
   return door
 end
 
--- options: {host, entry, rights, budget, cwd, depth, args, task, holder (loader.lua), script = true for nkiln run}.
+-- options: {host, entry, rights, budget, cwd, depth, args, task, caller = rights of who calls, holder (loader.lua),
+-- script = true for nkiln run}.
 -- Returns the ctx, a function that closes it, and one that sets the budget it counts against.
 function ctx.new(options)
   local host <const> = options.host
   local self <const> = {
     host = host, rights = options.rights, budget = options.budget, cwd = options.cwd or host.cwd, workspace = host.workspace(), home = host.home,
     closers = {}, depth = options.depth or 0, closed = false, builtin = options.entry ~= nil and options.entry.scope == "builtin",
+    caller = options.caller,
   }
   local public <const> = {}
 

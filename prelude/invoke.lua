@@ -80,7 +80,7 @@ end
 function invoke.context(host, entry, decl, args, options)
   return ctx.new {
     host = host, declaration = decl, entry = entry, rights = rights_of(host, entry, decl, args, options.caller), budget = options.account,
-    depth = options.depth, args = args, task = options.common and options.common.task or nil, holder = options.holder,
+    depth = options.depth, caller = options.caller, args = args, task = options.common and options.common.task or nil, holder = options.holder,
   }
 end
 
