@@ -147,7 +147,6 @@ local function device(ctx, args, kernel)
     end
     local taken <const>, why <const> = (o.neff and chain.neff or chain.kernel)(ctx, o)
     if not taken then return nil, why end
-    ctx.budget:record { device_seconds = taken.device_seconds }
     local facts <const>, failed <const> = import(ctx, { folder = taken.parquet }, path,
       merge(taken.provenance, common_provenance(args, kernel, taken.entry, args.case[i])), taken.notes, table.move(o.roots, 1, #o.roots, 2, { taken.parquet }))
     if not facts then return nil, failed end

@@ -75,6 +75,12 @@ function overview.read(ctx, path)
   for i, row in ipairs(d:query("select level, code, message from nkiln_notes") or {}) do
     facts.notes[i] = { level = row.level, code = row.code, message = row.message }
   end
+  -- A profile without source lines cannot name the line that is slow: said here, whoever made it.
+  local placed <const> = first_row(d, "select count(*) as n, count(coalesce(bir_debug_info_source_location, nki_source_location)) as placed from Instruction")
+  if placed.n and placed.n > 0 and placed.placed == 0 then
+    facts.notes[#facts.notes + 1] = { level = "warning", code = "no-source-lines", message = "no instruction names its source line: the kernel was compiled "
+      .. "without NKI_DEBUG_INFO=True, or came from a compile cache" }
+  end
   return facts
 end
 

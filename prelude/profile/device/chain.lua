@@ -130,13 +130,9 @@ local function capture(state, o, header, arguments)
     local env <const> = runner.core_environment { core = state.facts.core, lnc = o.lnc, work = state.work }
     env.NEURON_RT_ENABLE_DGE_NOTIFICATIONS = way.dge and "1" or "0" -- tools/neuron-explorer/environment-variables
     env.NEURON_RT_INSPECT_ENABLE = false
-    local result <const>, why <const> = state:run("neuron-explorer capture", argv, { env = env, seconds = o.seconds, cwd = folder })
-    if result then
-      state.device_seconds = state.device_seconds + (result.seconds or 0)
-      return identify.traces(folder, "profile"), folder, way
-    end
+    local result <const>, why <const> = state:run("neuron-explorer capture", argv, { env = env, seconds = o.seconds, cwd = folder, device = true })
+    if result then return identify.traces(folder, "profile"), folder end
     if not why.name then return nil, why end
-    state.device_seconds = state.device_seconds + (why.result and why.result.seconds or 0)
     if way.dge and (why.name == "dge-overflow" or why.name == "deadline" or why.name == "timeout") then
       way.dge = false
       state:note { level = "warning", code = "no-dge", message = "captured without DGE notifications (with them it did not end): DMA names are unknown, "
@@ -234,7 +230,7 @@ local function ingest(state, o, neff_path, trace)
   local folder <const> = parquet_folder(data, name)
   if not result then
     -- With its port taken the tool fails after everything has been written.
-    local text <const> = why.result and (why.result.stderr or "") .. (why.result.stdout or "") or ""
+    local text <const> = state.last and (state.last.stderr or "") .. (state.last.stdout or "") or ""
     if not (folder and text:find("address already in use")) then
       if trace.size > chain.LARGE then
         why.hint = ("the trace has %.1f GB; neuron-explorer may not process more than 5 GB: profile a smaller case"):format(trace.size / 1e9)
@@ -262,7 +258,7 @@ local function finish(state, o, header, trace, more)
   local made <const>, err <const> = ingest(state, o, header.path, trace)
   if not made then return nil, err end
   local taken <const> = { work = state.work, log = state.log, neff = header, ntff = trace.path, parquet = made.parquet, metrics = made.metrics,
-    notes = state.notes, device_seconds = state.device_seconds }
+    notes = state.notes }
   taken.provenance = { kind = "captured", target = o.target, lnc = tostring(header.lnc ~= 0 and header.lnc or o.lnc or 1), neff_uuid = header.uuid,
     neff_name = header.name, tool_versions = "neuron-explorer " .. (o.tools.version or "?"), work_folder = state.work }
   for k, v in pairs(more or {}) do
@@ -288,7 +284,7 @@ function chain.kernel(ctx, o)
   if not argv then return nil, fault.of(unwritten) end
   return on_a_core(state, o, function(id)
     local env <const> = runner.environment { target = o.target, lnc = o.lnc, core = id, work = state.work, flags = os.getenv("NEURON_CC_FLAGS") }
-    local ran <const>, why <const> = state:run("the kernel's run in " .. o.python.path, argv, { env = env, seconds = chain.RUN_SECONDS })
+    local ran <const>, why <const> = state:run("the kernel's run in " .. o.python.path, argv, { env = env, seconds = chain.RUN_SECONDS, device = true })
     if not ran then return nil, why end
     local answer <const> = runner.answer(state.work)
     if not answer then

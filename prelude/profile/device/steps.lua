@@ -3,9 +3,10 @@
 --
 --   steps.open(ctx, name) -> state | nil, err        a fresh work folder .nkiln/profiles/work/NAME-MARK, kept afterwards
 --   state:folder(name) -> path | nil, err            a folder inside it
---   state:run(title, argv, {env=, seconds=, cwd=}) -> result | nil, fault
+--   state:run(title, argv, {env=, seconds=, cwd=, device=bool}) -> result | nil, fault
 --       result: {status=0, stdout=, stderr=, seconds=}. Any other end is a fault that explains itself (failures.lua), with
---       `name` (which failure), `log` and `result`. A spent budget and an interrupt raise, as everywhere.
+--       `name` (which failure); what the program said is in state.last. With `device` its time counts as device seconds of
+--       the budget. A spent budget and an interrupt raise, as everywhere.
 --   state.facts fills the explanations; state.notes gathers warnings that belong into the profile.
 
 local failures <const> = require "profile.device.failures"
@@ -25,7 +26,7 @@ function steps.open(ctx, name)
   local work <const> = ("%s/%s-%s-%s"):format(base, name:gsub("[^%w_.-]", "_"), os.date("!%Y%m%d-%H%M%S"), mark)
   local made <const>, err <const> = ctx.fs.mkdir(work, true)
   if not made then return nil, fault.new(err.code, "the work folder cannot be made: " .. fault.why(err), { where = work }) end
-  return setmetatable({ ctx = ctx, work = work, log = work .. "/log.txt", facts = {}, notes = {}, noted = {}, device_seconds = 0 }, mt)
+  return setmetatable({ ctx = ctx, work = work, log = work .. "/log.txt", facts = {}, notes = {}, noted = {} }, mt)
 end
 
 function methods:folder(name)
@@ -69,7 +70,7 @@ end
 -- Why a program ended badly, as a fault.
 function methods:explain(title, result, timed_out, seconds)
   local text <const> = (result.stderr or "") .. "\n" .. (result.stdout or "")
-  local fields <const> = { where = self.log, result = result }
+  local fields <const> = { where = self.log }
   local known = failures.find(text, self.facts)
   if timed_out and not (known and known.name == "dge-overflow") then
     known = { name = "deadline", code = "failed", message = ("%s did not end within %d seconds"):format(title, seconds), hint = "the log has what it said" }
@@ -89,10 +90,14 @@ end
 
 function methods:run(title, argv, options)
   options = options or {}
+  self.last = nil
   self.ctx.progress(title)
   local seconds = options.seconds
-  local left <const> = self.ctx.budget and self.ctx.budget:left("seconds")
-  if left then seconds = math.min(seconds or left, math.max(1, math.ceil(left))) end
+  for _, kind in ipairs { "seconds", options.device and "device_seconds" or nil } do
+    local left <const> = self.ctx.budget:left(kind)
+    if left then seconds = math.min(seconds or left, math.max(1, math.ceil(left))) end
+  end
+  if options.device then self.ctx.budget:require { device_seconds = 1 } end
   self:write_log(("## %s\n$ cd %s && %s\n"):format(title, quoted(options.cwd or self.work), command_text(argv, options.env)))
   local result, err = self.ctx.proc.run(argv, { cwd = options.cwd or self.work, env = options.env, seconds = seconds, limit = OUTPUT, unconfined = true })
   local timed_out = false
@@ -103,6 +108,8 @@ function methods:run(title, argv, options)
     end
     result, timed_out = err, true
   end
+  self.last = result
+  if options.device then self.ctx.budget:record { device_seconds = result.seconds or 0 } end
   self:write_log(("%s%s%s-> %s, %.1f s\n\n"):format(result.stdout or "", result.stderr or "", (result.stderr or ""):find("[^\n]$") and "\n" or "",
     timed_out and "ended by the time limit" or result.signal and "signal " .. result.signal or "status " .. tostring(result.status), result.seconds or 0))
   for _, row in ipairs(failures.warnings((result.stderr or "") .. (result.stdout or ""))) do self:note(row) end
