@@ -68,7 +68,7 @@ t.test("report: tables and columns may be missing, values of any type", function
     d:exec "DROP TABLE nkiln"
     d:exec "DROP TABLE Flow"
     d:exec "ALTER TABLE Instruction DROP COLUMN bir_debug_info_source_location"
-    d:exec "INSERT INTO Instruction (id, engine, opcode, start_ts, end_ts) VALUES ('x', 5, x'00ff', 'soon', 'late'), (NULL, NULL, NULL, NULL, NULL)"
+    d:exec "INSERT INTO Instruction (id, engine, opcode, start_ts, end_ts) VALUES (77, 5, x'00ff', 1, 2), (NULL, NULL, NULL, NULL, NULL)"
     d:exec "INSERT INTO SbufUsage (timestamp, avg_util_percent) VALUES ('then', 'much')"
   end)
   local status <const>, _, err <const> = w:run "report p.db -o r.html"
@@ -90,8 +90,8 @@ t.test("report: bad input is one line and changes nothing", function()
   other:exec "CREATE TABLE recipes (name)"
   local before <const> = w:read "p.db"
   for _, row in ipairs {
-    { "report", 2, "profile" }, { "report none.db", 2, "no such file" }, { "report .", 2, "not a file" }, { "report text.db", 2, "not a profile database" },
-    { "report empty.db", 2, "holds no profile" }, { "report short.db", 2, "short.db" }, { "report other.db", 2, "holds no profile" },
+    { "report", 2, "profile" }, { "report none.db", 2, "no such file" }, { "report .", 2, "not a file" }, { "report text.db", 2, "not a SQLite database" },
+    { "report empty.db", 2, "empty" }, { "report short.db", 2, "short.db" }, { "report other.db", 2, "holds no profile" },
     { "report p.db -o p.db", 2, "the profile itself" }, { "report p.db -o notes.html", 2, "not written by nkiln report" }, { "report p.db -o no/r.html", 2,
       "folder is not there" },
     { "report p.db -o r.html --perfetto r.html", 2, "same file" }, { "report p.db -o .", 2, "is there already" },

@@ -7,11 +7,26 @@
 
 local fault <const> = require "fault"
 local html <const> = require "profile.report.html"
-local tables <const> = require "profile.report.tables"
+local open <const> = require "profile.open"
 
 local collect <const> = {}
 
 local function short(path) return tostring(path):match("([^/]+)$") or tostring(path) end
+
+-- What this file asks of an open profile (profile.open): is a column there; rows one by one; all rows; the first.
+local reader <const> = {}
+reader.__index = reader
+function reader:has(name, column)
+  local columns <const> = self.p.tables[name]
+  return columns ~= nil and (column == nil or columns[column] == true)
+end
+function reader:each(sql) return self.p.db:rows(sql) end
+function reader:all(sql)
+  local rows <const>, err <const> = self.p.db:query(sql)
+  if not rows then error(err, 0) end
+  return rows
+end
+function reader:first(sql) return self:all(sql)[1] or {} end
 
 -- A table of texts that numbers each once, from 0.
 local function numbering()
@@ -27,7 +42,7 @@ local function numbering()
 end
 
 -- What names the source of an instruction, "file:line" or NULL: the denser column first.
-function collect.place_column(t)
+local function place_column(t)
   local dense <const>, sparse <const> = t:has("Instruction", "bir_debug_info_source_location"), t:has("Instruction", "nki_source_location")
   if dense and sparse then return "coalesce(nullif(bir_debug_info_source_location, ''), nki_source_location)" end
   return dense and "bir_debug_info_source_location" or sparse and "nki_source_location" or "NULL"
@@ -236,13 +251,10 @@ local titles <const> = { { "kernel_file", "kernel" }, { "entry", "function" }, {
   { "created", "made" } }
 
 local function read_provenance(t, page)
-  local own <const> = {}
-  if t:has("nkiln", "value") then
-    for _, row in ipairs(t:all "SELECT key, value FROM nkiln") do own[row.key] = row.value end
-  end
+  local own <const> = t.p.provenance
   page.own = own
   page.kind = own.kind or "captured"
-  page.title = own.entry or (own.kernel_file and short(own.kernel_file)) or short(t.shown)
+  page.title = own.entry or (own.kernel_file and short(own.kernel_file)) or short(t.p.path)
   local parts <const> = {}
   for _, key in ipairs { "case", "target", "model_version" } do
     if own[key] then parts[#parts + 1] = key == "model_version" and "model " .. own[key] or own[key] end
@@ -308,9 +320,46 @@ local function read_tiles(page, summary)
   return list
 end
 
+local families <const> = { memory = "Memory: moving the data", compute = "Compute: the Tensor engine", pipeline = "Pipeline: engines side by side" }
+local names <const> = {
+  memory_bound = { "memory_bound", "DMA busy" }, memory_bound_practical = { "memory_bound_practical", "its bytes at the rate DMA reaches in practice" },
+  memory_bound_ideal = { "memory_bound_ideal", "its bytes at the theoretical rate" },
+  memory_bound_ideal_no_reloads = { "memory_bound_ideal_no_reloads", "inputs and outputs once" },
+  compute_bound = { "compute_bound", "Tensor engine busy" }, compute_bound_ideal_flops = { "compute_bound_ideal_flops", "its matmuls at peak rate" },
+  compute_bound_ideal_useful_flops = { "compute_bound_ideal_useful_flops", "the same without transposes" },
+  perfect_pipeline = { "perfect_pipeline", "the busiest engine" },
+}
+local engine_class <const> = {}
+for _, engine in ipairs(html.engines) do engine_class[engine.title] = engine.class end
+
+-- Bars of the engines and of every bound, of the busiest core where there are several.
+local function read_bounds(p, page)
+  local found <const> = require("profile.bounds").all(p)[1]
+  page.bounds, page.findings = {}, {}
+  if not found then return end
+  page.verdict = found.sentence
+  table.insert(page.bounds, { title = "Engines" })
+  for _, engine in ipairs(found.engines) do
+    if engine.ns then table.insert(page.bounds, { name = engine.name, ns = engine.ns, class = engine_class[engine.name] }) end
+  end
+  local family
+  for _, bound in ipairs(found.bounds) do
+    if bound.family ~= family then
+      family = bound.family
+      table.insert(page.bounds, { title = families[family] or family })
+    end
+    local words <const> = names[bound.name]
+    if bound.ns and bound.name ~= "total_time" then
+      table.insert(page.bounds, { name = words and words[2] or bound.name, ns = bound.ns, note = words and words[1] or bound.note,
+        class = bound.family == "memory" and "e-dma" or bound.family == "compute" and "e-tensor" or nil })
+    end
+  end
+  for _, note in ipairs(found.notes or {}) do table.insert(page.notes, { level = "info", message = note }) end
+end
+
 -- Everything that is read with t open.
 local function gather(t)
-  local page <const> = { places = {}, place = collect.place_column(t) }
+  local page <const> = { places = {}, place = place_column(t) }
   local place_index <const> = {}
   function page.line_of(text) -- "path/file.py:12" -> index from 1, 0 where it is no place
     local known = place_index[text]
@@ -334,23 +383,25 @@ local function gather(t)
   page.whole = busy(page.tracks)
   read_lines(t, page)
   page.memory = read_memory(t)
-  local summary <const> = t:has "Summary" and t:first "SELECT * FROM Summary" or {}
-  local metadata <const> = t:has "Metadata" and t:first "SELECT * FROM Metadata" or {}
-  page.total_ns = number(summary.total_time) and summary.total_time > 0 and summary.total_time * 1e9 or page.t1 - page.t0
-  page.roof = read_roof(page, summary, metadata)
-  page.tiles = read_tiles(page, summary)
-  page.bounds, page.findings = {}, {}
+  page.total_ns = t.p.window.total_ns
+  page.roof = read_roof(page, t.p.summary, t.p.meta)
+  page.tiles = read_tiles(page, t.p.summary)
+  read_bounds(t.p, page)
   return page
 end
 
+-- `shown` is the profile's name for messages.
 function collect.page(path, shown)
-  local t <const>, err <const> = tables.open(path, shown)
-  if not t then return nil, err end
-  local closing <close> = t
-  local ok <const>, page <const> = pcall(gather, closing)
+  local p <const>, err <const> = open.open(path)
+  if not p then
+    err.where = shown or path
+    return nil, err
+  end
+  local closing <close> = p
+  local ok <const>, page <const> = pcall(gather, setmetatable({ p = closing }, reader))
   if ok then return page end
-  if fault.is(page) then return nil, page end
-  return nil, fault.new("bad-profile", "cannot be read: " .. tostring(page):match("[^\n]*"), { where = shown or path, status = 2 })
+  local message <const> = fault.is(page) and fault.why(page) or tostring(page):match "[^\n]*"
+  return nil, fault.new("bad-input", "cannot be read: " .. message, { where = shown or path })
 end
 
 return collect
