@@ -115,9 +115,9 @@ return agent {
   description = "Debug an NKI kernel: check it for every case, apply one tried repair at a time, and prove the result against a reference, within ten "
     .. "iterations. Use it when a kernel does not build or gives wrong numbers. The file is edited in place; its original is kept and one command restores it.",
   params = {
-    path("kernel", "the kernel file; it is edited in place", { metavar = "KERNEL.py", output = true }),
-    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\""), { short = "c", min = 1 }),
-    text("reference", "judge the outputs against this function", { optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
+    path("kernel", "the kernel file; it is edited in place", { siblings = true, metavar = "KERNEL.py", output = true }),
+    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\"", { files = true }), { short = "c", min = 1 }),
+    path("reference", "judge the outputs against this function", { siblings = true, optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
     path("out", "write the repaired kernel here instead", { optional = true, output = true, metavar = "FILE.py" }),
     text("entry", "the kernel's function, where the file has more than one", { optional = true }),
     choice("target", kernelargs.targets, "trn2", "the chip"),

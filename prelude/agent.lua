@@ -236,7 +236,7 @@ local function machine(decl, run, account, options, args, state)
     decl = decl, run = run, account = account, args = args, state = state, steps = {}, on_step = options.on_step,
     stored = ledger_module.decode(ledger_module.encode(state)) or {},
   }
-  m.ctx = step_context(decl, options.ctx or {}, run, account, snapshots.of(run))
+  m.ctx = step_context(decl, options.ctx or {}, run, account, snapshots.of(run, options.may))
   -- Each spend is recorded at once: a run that is killed in the middle of a step has still paid for it.
   account.on_spend = function(spent) run:account(spent:state()) end
   return m
@@ -247,7 +247,8 @@ local function account_options(options)
 end
 
 -- Run an agent from the beginning. options: ledger (open), ctx (what steps see), args, state (initial), budget (limits that
--- replace declared ones), parent (run id), parent_budget, on_step(name, number, budget), on_warn, clock, version, source.
+-- replace declared ones), may(kind, path) (what its snapshots may reach: true, or nil, err), parent (run id), parent_budget,
+-- on_step(name, number, budget), on_warn, clock, version, source.
 -- Returns { ok=, status=, exit_status=, message=, run=, result=, state=, steps=, budget= } or nil, err when it could not begin.
 function agent.run(decl, options)
   if not agent.is(decl) then error("agent.run expects a declaration made with agent { ... }", 2) end

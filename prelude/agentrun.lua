@@ -12,7 +12,7 @@ local agentrun <const> = {}
 
 local function driver_options(host, ledger, public, bind, options)
   return {
-    ledger = ledger, ctx = public, parent_budget = options.budget, parent = options.parent_run, version = host.version,
+    may = options.may, ledger = ledger, ctx = public, parent_budget = options.budget, parent = options.parent_run, version = host.version,
     budget = options.common and options.common.budget or nil,
     on_step = function(name, number, account)
       bind(account)
@@ -83,7 +83,8 @@ function agentrun.resume(host, id, common)
   local catalogue <const> = host.catalogue()
   local found, closer
   local public <const>, bind <const> = {}, {}
-  local given <const> = driver_options(host, closing, public, function(account) if bind.set then bind.set(account) end end, { common = common })
+  local given <const> = driver_options(host, closing, public, function(account) if bind.set then bind.set(account) end end, { common = common,
+    may = function(...) return bind.may(...) end })
   given.budget = known_limits(given.budget)
   local full <const>, unknown <const> = closing:find(id)
   if not full then return nil, fault.of(unknown) end
@@ -97,8 +98,8 @@ function agentrun.resume(host, id, common)
     local decl <const>, holder <const> = catalogue.instance(entry)
     if not decl then return nil, holder end
     found = decl
-    local real <const>, close <const>, set <const> = require("invoke").context(host, entry, decl, stored.args or {}, { holder = holder })
-    closer, bind.set = close, set
+    local real <const>, close <const>, set <const>, may <const> = require("invoke").context(host, entry, decl, stored.args or {}, { holder = holder })
+    closer, bind.set, bind.may = close, set, may
     setmetatable(public, { __index = real })
     return decl
   end, full, given)

@@ -118,6 +118,9 @@ local function make_files(self)
     local absolute <const> = permit.absolute(path, self.cwd, self.home)
     local ok <const>, err <const> = self.rights:check(kind, absolute)
     if not ok then return nil, err end
+    if not self.rights:contains(kind, absolute) then
+      return nil, fault.new("escape", ("%s leads out of the granted folder"):format(path))
+    end
     return absolute
   end
 
@@ -329,6 +332,9 @@ function ctx.new(options)
   end
   public.ledger, public.docs, public.style = make_ledger(self), make_docs(self), host.style
 
+  -- For the driver of an agent (agent.lua): may its snapshots reach this file?
+  function self.may(kind, path) return self.rights:check(kind, permit.absolute(path, self.cwd, self.home)) end
+
   if options.holder then options.holder.check = self.check_path end
   public.task = options.task
   local function close()
@@ -337,7 +343,7 @@ function ctx.new(options)
     self.closed = true
     for i = #self.closers, 1, -1 do pcall(self.closers[i]) end
   end
-  return public, close, bind_budget
+  return public, close, bind_budget, self.may
 end
 
 return ctx

@@ -18,8 +18,8 @@ local status_of <const> = {
   failed = 1,
   usage = 2, ["bad-input"] = 2, syntax = 2, ["bad-case"] = 2, ["bad-task"] = 2, ["bad-policy"] = 2, ["bad-skill"] = 2, ["bad-trust"] = 2,
   ["not-found"] = 2, denied = 2, ["is-directory"] = 2, ["not-directory"] = 2, ["not-a-file"] = 2, ["too-large"] = 2, ["no-space"] = 2,
-  ["read-only"] = 2, exists = 2, loop = 2, ["name-too-long"] = 2, ["not-empty"] = 2, locked = 2, ["bad-path"] = 2, json = 2,
-  missing = 3, unavailable = 3,
+  ["read-only"] = 2, exists = 2, loop = 2, io = 2, ["name-too-long"] = 2, ["not-empty"] = 2, locked = 2, ["bad-path"] = 2, json = 2,
+  missing = 3, unavailable = 3, ["too-many-open"] = 3,
   budget = 4,
   ["not-permitted"] = 5, untrusted = 5, escape = 5,
   cancelled = 130, interrupted = 130,
@@ -35,15 +35,17 @@ function fault.new(code, message, fields)
   return setmetatable(err, mt)
 end
 
-function fault.is(value) return type(value) == "table" and type(value.code) == "string" and value.message ~= nil end
+function fault.is(value) return type(value) == "table" and type(value.code) == "string" and type(value.message) == "string" end
 
 -- Make a failure of whatever an error value is: a fault stays, a string becomes one.
 function fault.of(value, code)
   if fault.is(value) then return value end
-  if type(value) == "table" and value.message then
-    return fault.new(code or value.kind or "failed", tostring(value.message), value)
+  if type(value) == "table" and type(value.message) == "string" then
+    return fault.new(code or value.kind or "failed", value.message, value)
   end
-  return fault.new(code or "failed", tostring(value))
+  local kind <const> = type(value)
+  if kind == "string" or kind == "number" then return fault.new(code or "failed", tostring(value)) end
+  return fault.new(code or "failed", kind == "nil" and "an error without a message" or ("an error that is a %s, not a text"):format(kind))
 end
 
 function fault.status(err)
@@ -60,14 +62,19 @@ function fault.why(err)
   return err.op and message:match(": ([^:]*)$") or message
 end
 
--- One line: what, where, what to do. Line ends inside the parts become spaces. `short` makes a path shorter.
+local function one_line(text)
+  return (text:gsub("%s*\n%s*", " "):gsub("[%z\1-\31\127]", function(c) return c == "\t" and " " or ("\\x%02x"):format(c:byte()) end))
+end
+
+-- One line: what, where, what to do. Line ends inside the parts become spaces, other control characters (a terminal would
+-- obey them) escapes. `short` makes a path shorter.
 function fault.text(err, short)
-  if not fault.is(err) then return (tostring(err):gsub("%s*\n%s*", " ")) end
+  if not fault.is(err) then return one_line(tostring(err)) end
   local parts <const> = { tostring(err.message) }
   local where <const> = err.where and short and short(err.where) or err.where
   if where and not parts[1]:find(where, 1, true) then parts[#parts + 1] = where end
   if err.hint then parts[#parts + 1] = err.hint end
-  return (table.concat(parts, ": "):gsub("%s*\n%s*", " "))
+  return one_line(table.concat(parts, ": "))
 end
 
 -- The plain table that goes into JSON output.

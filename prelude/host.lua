@@ -94,7 +94,8 @@ function host.new()
 
   -- Print a skill's result. Returns the exit status it means.
   function self.print_result(result, decl)
-    local status <const> = math.type(result.exit_status) == "integer" and result.exit_status or (result.ok == false and 1 or 0)
+    local status = math.type(result.exit_status) == "integer" and result.exit_status or (result.ok == false and 1 or 0)
+    if status < 0 or status > 255 then status = fault.FAILED end -- the shell would see it modulo 256
     if state.json then
       local copy <const> = {}
       for k, v in pairs(result) do

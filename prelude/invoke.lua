@@ -24,6 +24,7 @@ function invoke.result(value, err)
   if type(value) == "string" then return { ok = true, text = value } end
   if math.type(value) == "integer" then return { ok = value == 0, exit_status = value } end
   if type(value) == "table" then
+    setmetatable(value, nil) -- a script's metamethods must not run here
     if value.ok == nil then value.ok = true end
     return value
   end
@@ -43,11 +44,22 @@ function invoke.guarded(host, name, fn, ...)
   if results[1] then return table.unpack(results, 2, results.n) end
   local e <const> = results[2]
   if host.must_raise(e) then error(e, 0) end
+  if type(e) == "string" then -- no handler sees the end of memory
+    return nil, fault.new("memory", ("%s stopped: %s"):format(name, e), { hint = "it may use 1 GiB" })
+  end
   if type(e) == "table" and e.plain then
     local where <const>, message <const> = loader.place_of(e.plain)
     return nil, fault.new("failed", ("%s stopped: %s"):format(name, message), { where = where and host.short(where), traceback = e.traceback })
   end
-  return nil, fault.of(e)
+  if not fault.is(e) then return nil, fault.new("failed", ("%s stopped: %s"):format(name, fault.of(e).message)) end
+  return nil, e
+end
+
+-- May a caller hand this path on? What a link leads to has to be in its reach as well: the callee follows links.
+local function in_reach(host, caller, kind, path)
+  local absolute <const> = host.absolute(path)
+  if not caller:check(kind, absolute) then return false end
+  return caller:contains(kind, absolute)
 end
 
 -- What rights.new gets, all plain data but the two functions at the end.
@@ -57,10 +69,10 @@ local function rights_options(host, entry, decl, args, caller)
   if caller then
     -- A caller cannot hand on what it may not do itself: paths it names count only as far as its own rights reach.
     for i = #paths, 1, -1 do
-      if not caller:check("read", host.absolute(paths[i])) then table.remove(paths, i) end
+      if not in_reach(host, caller, "read", paths[i]) then table.remove(paths, i) end
     end
     for i = #outputs, 1, -1 do
-      if not caller:check("write", host.absolute(outputs[i])) then table.remove(outputs, i) end
+      if not in_reach(host, caller, "write", outputs[i]) then table.remove(outputs, i) end
     end
   end
   return {
@@ -76,7 +88,7 @@ local function rights_of(host, entry, decl, args, caller)
   return rights.new(options)
 end
 
--- The ctx of one call: public, close, bind_budget.
+-- The ctx of one call: public, close, bind_budget, may (for the driver of an agent).
 function invoke.context(host, entry, decl, args, options)
   return ctx.new {
     host = host, declaration = decl, entry = entry, rights = rights_of(host, entry, decl, args, options.caller), budget = options.account,
@@ -91,7 +103,14 @@ local function here(host, entry, _, args, options)
   local agent <const> = decl.kind == "agent"
   local budget <const> = not agent and host.budget_for(decl, options) or nil
   options.account, options.holder = budget, holder
-  local public <const>, close <const>, bind <const> = invoke.context(host, entry, decl, args, options)
+  local public <const>, close <const>, bind <const>, may <const> = invoke.context(host, entry, decl, args, options)
+  options.may = function(kind, path)
+    local caller <const> = options.caller
+    if caller and not in_reach(host, caller, kind, path) then
+      return nil, fault.new("not-permitted", ("%s is not in reach of the skill that asked for it"):format(path))
+    end
+    return may(kind, path)
+  end
   local value <const>, err <const> = invoke.guarded(host, decl.alias or decl.name, function()
     if agent then return require("agentrun").run(host, decl, public, bind, args, options) end
     return host.within(budget, function() return decl.run(public, args) end)

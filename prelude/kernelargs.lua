@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- kernelargs: the arguments that check, sim and watch share, and the request they become.
 
+local case <const> = require "nki.case"
 local fault <const> = require "fault"
 local params <const> = require "params"
 local h <const> = params.helpers
@@ -44,8 +45,9 @@ end
 local function readable(host, path, what)
   local absolute <const> = host.absolute(path)
   local st <const>, err <const> = host.disk.stat(absolute)
-  if not st then return nil, fault.new("not-found", ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = path }) end
+  if not st then return nil, fault.new(err.code, ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = path }) end
   if st.kind == "dir" then return nil, fault.new("is-directory", ("the %s is a folder; a Python file is expected"):format(what), { where = path }) end
+  if st.kind ~= "file" then return nil, fault.new("not-a-file", ("the %s is no regular file; a Python file is expected"):format(what), { where = path }) end
   return absolute
 end
 
@@ -67,7 +69,7 @@ function kernelargs.request(host, args)
   end
   for _, text in ipairs(args.case or {}) do
     -- Arrays from files: x=@data/x.npy names a file relative to the folder the command was given in.
-    for file in text:gmatch("@([^,%s]+)") do folders[#folders + 1] = host.absolute(file) end
+    for _, file in ipairs(case.files(text)) do folders[#folders + 1] = host.absolute(file) end
   end
   request.cwd = host.cwd
   if args.out then request.out = host.absolute(args.out) end

@@ -78,7 +78,9 @@ local function prepare(entry, options)
       end
     end
     if options.prelude and name ~= "cjson" and name ~= "lfs" then return options.prelude(name) end
-    return given(name)
+    local ok <const>, value <const> = pcall(given, name)
+    if not ok then error(type(value) == "string" and value:gsub("^.-:%d+: ", "", 1) or value, 2) end
+    return value
   end
 
   env.require = find_module

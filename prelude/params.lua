@@ -13,7 +13,7 @@ params.helpers = helpers
 
 local option_keys <const> = {
   default = true, optional = true, positional = true, short = true, metavar = true, min = true, max = true, task = true, hidden = true,
-  doc = true, output = true,
+  doc = true, output = true, siblings = true, files = true,
 }
 
 local function make(kind, name, doc, options, extra)
@@ -29,8 +29,9 @@ local function make(kind, name, doc, options, extra)
 end
 
 -- A file or folder. Relative names are taken from the folder the command was given in. Options: output (it is written;
--- "beside": by making it under another name in its folder and renaming it).
+-- "beside": by making it under another name in its folder and renaming it), siblings (its folder may be read as well).
 function helpers.path(name, doc, options) return make("path", name, doc, options) end
+-- Options: files (it may name files to read, as a case does: x=@x.npy).
 function helpers.text(name, doc, options) return make("text", name, doc, options) end
 -- Options: min, max.
 function helpers.number(name, doc, options) return make("number", name, doc, options) end

@@ -7,6 +7,7 @@
 -- terminal is deny. Files that the user named on the command line may be read, folders named for output written.
 -- check() returns true, or nil and a failure of code "not-permitted".
 
+local case <const> = require "nki.case"
 local fault <const> = require "fault"
 local params <const> = require "params"
 local permit <const> = require "permit"
@@ -57,21 +58,25 @@ function rights.new(options)
 end
 
 -- Paths among the arguments: those to read and those to write (parameters with output = true; with output = "beside" also
--- the folder of the file, where it is made under another name and then renamed).
+-- the folder of the file, where it is made under another name and then renamed). With `siblings` the folder of a named file
+-- may be read (a Python file imports its neighbours); a text with `files` names files as cases do (x=@x.npy).
 function rights.named_paths(list, args)
   local paths <const>, outputs <const> = {}, {}
   for _, p in ipairs(list or {}) do
     local item <const> = p.kind == "list" and p.item or p
-    if item.kind == "path" and args[p.name] ~= nil then
-      local values = args[p.name]
-      if type(values) ~= "table" then values = { values } end
-      for _, value in ipairs(values) do
+    local values = args[p.name]
+    if type(values) ~= "table" then values = { values } end
+    for _, value in ipairs(values) do
+      if item.kind == "path" then
         local target <const> = item.output and outputs or paths
-        target[#target + 1] = value
         if item.output == "beside" then target[#target + 1] = value:match("^(.+)/[^/]*$") or (value:sub(1, 1) == "/" and "/" or ".") end
         -- "reference.py:softmax" names a function in a file.
-        local file <const> = value:match("^(.+%.py):[%w_.]+$")
-        if file then target[#target + 1] = file end
+        local file <const> = value:match("^(.+%.py):[%w_.]+$") or value
+        target[#target + 1] = value
+        if file ~= value then target[#target + 1] = file end
+        if item.siblings then paths[#paths + 1] = file:match("^(.*/)[^/]*$") or "." end
+      elseif item.files then
+        for _, file in ipairs(case.files(value)) do paths[#paths + 1] = file end
       end
     end
   end
@@ -86,6 +91,26 @@ function methods:root(kind, path)
     if permit.beneath(path, root) and (not best or #root > #best) then best = root end
   end
   return best
+end
+
+-- Where a path leads once links are followed (the parts that exist), or nil.
+local function resolved(self, path)
+  local rest = ""
+  while true do
+    local real <const> = self.realpath(path)
+    if real then return (real == "/" and rest ~= "" and "" or real) .. rest end
+    local parent <const>, name <const> = path:match("^(.*)/([^/]+)$")
+    if not parent then return nil end
+    path, rest = parent == "" and "/" or parent, "/" .. name .. rest
+  end
+end
+
+-- Does the path still lie in a granted folder when its links are followed? A granted file that is a link is what was granted.
+function methods:contains(kind, path)
+  local root <const> = self:root(kind, path)
+  if not root or not self.realpath then return root ~= nil end
+  local real <const>, base <const> = resolved(self, path), resolved(self, root)
+  return real ~= nil and base ~= nil and permit.beneath(real, base)
 end
 
 local function refusal(self, kind, value, rule)

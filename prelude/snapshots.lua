@@ -16,9 +16,10 @@ local mt <const> = { __name = "snapshots", __index = methods }
 
 snapshots.LIMIT = 64 << 20 -- bytes of one file
 
--- For one run of a ledger (ledger:begin or ledger:resume).
-function snapshots.of(run)
-  return setmetatable({ run = run, db = run.ledger.db, folder = run.ledger.path_of_folder .. "/objects" }, mt)
+-- For one run of a ledger (ledger:begin or ledger:resume). may(kind, path) -> true, or nil, err: what the run may "read" and
+-- "write"; without it everything, as for the user's own `nkiln restore`.
+function snapshots.of(run, may)
+  return setmetatable({ run = run, db = run.ledger.db, folder = run.ledger.path_of_folder .. "/objects", may = may }, mt)
 end
 
 local function object_path(folder, sha256) return ("%s/%s/%s"):format(folder, sha256:sub(1, 2), sha256:sub(3)) end
@@ -80,6 +81,10 @@ end
 -- Keep a file as it is found. The first time in a run this is the original that restore() returns to. Returns
 -- { path=, sha256=, absent=, bytes= }.
 function methods:keep(path)
+  if self.may then
+    local ok <const>, refused <const> = self.may("read", path)
+    if not ok then return nil, refused end
+  end
   local real <const>, err <const> = resolve(path)
   if not real then return nil, err end
   local now <const>, why <const> = look(real)
@@ -94,6 +99,10 @@ end
 
 -- Replace a file. What it held is kept first, whoever wrote it. Returns { path=, sha256=, changed_outside=bool }.
 function methods:write(path, bytes)
+  if self.may then
+    local ok <const>, refused <const> = self.may("write", path)
+    if not ok then return nil, refused end
+  end
   local before <const>, err <const> = self:keep(path)
   if not before then return nil, err end
   local sha256, problem = self:store(bytes)

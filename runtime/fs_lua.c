@@ -131,7 +131,10 @@ static int do_read(lua_State *L, const struct fs_root *root, int arg) {
     int error = 0;
     g->fd = fs_open_read(root, path, (uint64_t)limit, &size, &error);
     char words[96];
-    snprintf(words, sizeof words, "too large (the limit is %.6g MB)", (double)limit / 1e6);
+    if (limit >> 20)
+        snprintf(words, sizeof words, "too large (the limit is %.4g MiB)", (double)limit / 1048576);
+    else
+        snprintf(words, sizeof words, "too large (the limit is %lld bytes)", (long long)limit);
     if (g->fd < 0) return error == EFBIG ? push_failure(L, "read", path, error, words) : result(L, root, "read", path, error, false);
     error = push_content(L, g, size, (uint64_t)limit);
     return error ? push_failure(L, "read", path, error, error == EFBIG ? words : NULL) : 1;

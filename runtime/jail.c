@@ -70,7 +70,8 @@ static uint64_t all_access(int abi) {
 
 static bool add_root(int ruleset, const char *path, uint64_t access) {
     int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0) return errno == ENOENT || errno == ENOTDIR || errno == EACCES;
+    // A path that leads nowhere (missing, not a folder, a circle of links, a name too long) grants nothing.
+    if (fd < 0) return errno != EMFILE && errno != ENFILE && errno != ENOMEM && errno != EINTR;
     struct stat st;
     // Rights of folders do not apply to a file.
     if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode)) access &= LL_EXECUTE | LL_WRITE_FILE | LL_READ_FILE | LL_TRUNCATE | LL_IOCTL_DEV;

@@ -91,6 +91,8 @@ int main(int argc, char **argv) {
         signals_kill_groups();
     } else if (term_stdout_closed(L)) {
         code = 1; // what was asked for could not be delivered; whoever closed the pipe knows
+        int error = term_stdout_error(L);
+        if (error != EPIPE) fprintf(stderr, "nkiln: the output could not be written: %s\n", strerror(error));
     } else if (status != LUA_OK) {
         code = 1;
         lua_pushcfunction(L, report);

@@ -64,6 +64,7 @@ bool signals_install(void (*notify)(void *data), void *data) {
     state.notify = notify;
     state.data = data;
     handle(SIGPIPE, SIG_IGN);
+    handle(SIGXFSZ, SIG_IGN);
     handle(SIGALRM, on_alarm);
     handle(SIGINT, on_signal);
     handle(SIGTERM, on_signal);

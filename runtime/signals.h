@@ -3,7 +3,8 @@
 //
 // The first signal is a request: it is counted, the loop is woken through a descriptor, and a callback may arm a hook in
 // a running Lua state. A second signal, or 180 ms without an orderly exit, kills the listed groups and leaves with 130.
-// A signal handler needs process-wide state; all of it is in signals.c. SIGPIPE is ignored, so a closed pipe is EPIPE.
+// A signal handler needs process-wide state; all of it is in signals.c. SIGPIPE and SIGXFSZ are ignored: a closed pipe is
+// EPIPE, a file beyond the shell's limit EFBIG.
 #ifndef NKILN_SIGNALS_H
 #define NKILN_SIGNALS_H
 

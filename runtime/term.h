@@ -10,7 +10,8 @@
 // Use this descriptor as standard output (main keeps a private copy, so that a stray print cannot reach it).
 void term_set_stdout(lua_State *L, int fd);
 void term_flush(lua_State *L);         // write what is queued, waiting for slow readers
-bool term_stdout_closed(lua_State *L); // the reader went away
+bool term_stdout_closed(lua_State *L); // the reader went away, or the disk is full
+int term_stdout_error(lua_State *L);   // the errno of that write
 
 int luaopen_rt_term(lua_State *L);
 

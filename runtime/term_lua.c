@@ -20,6 +20,7 @@ struct output {
     struct bytebuf queue;
     struct waitq drained;
     bool closed, stdout_side;
+    int error; // errno of the write that closed it
     size_t step; // bytes that can be written at once when poll says yes
 };
 
@@ -54,6 +55,7 @@ static bool output_step(struct output *o) {
         if (errno == EINTR) return true;
         if (errno == EAGAIN) return false;
         o->closed = true; // EPIPE and anything worse: nobody reads this any more
+        o->error = errno;
         o->queue.len = 0;
         return false;
     }
@@ -126,6 +128,8 @@ void term_flush(lua_State *L) {
 }
 
 bool term_stdout_closed(lua_State *L) { return term_of(L)->out.closed; }
+
+int term_stdout_error(lua_State *L) { return term_of(L)->out.error; }
 
 static struct output *output_of(lua_State *L, lua_KContext which) { return which == 1 ? &term_of(L)->out : &term_of(L)->err; }
 

@@ -307,6 +307,7 @@ static bool deliver(lua_State *L) {
 int worker_main(void) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); // again: exec of a set-id file would have cleared it
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     signal(SIGINT, SIG_IGN); // the host decides
     fcntl(WORKER_SOCKET_FD, F_SETFD, FD_CLOEXEC);
     fcntl(WORKER_PAGE_FD, F_SETFD, FD_CLOEXEC);

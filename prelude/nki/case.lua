@@ -61,8 +61,7 @@ function case.dtype(name)
   if REFUSED[plain] then return nil, ("unknown dtype `%s`: %s"):format(name, REFUSED[plain]) end
   local near = nearest.find(plain, ALL_NAMES)
   near = case.aliases[near] or near
-  local hint <const> = near and ("did you mean `%s`?"):format(near) or "dtypes are " .. table.concat(NAMES, " ")
-  return nil, ("unknown dtype `%s`: %s"):format(name, hint)
+  return nil, ("unknown dtype `%s`%s"):format(name, near and (": did you mean `%s`?"):format(near) or "")
 end
 
 local VALUES <const> = 'a tensor `float32[128,512]`, a file `@x.npy`, a number, true, false, None, "text", a tuple `(1,2)` or a dtype'
@@ -165,6 +164,16 @@ end
 
 local WORDS <const> = { ["true"] = true, ["True"] = true, ["false"] = false, ["False"] = false }
 
+-- The files that a case names (x=@data/x.npy, x=@"a b.npy"), without reading the rest of it.
+function case.files(text)
+  local out <const> = {}
+  for start, quote in text:gmatch("@()([\"']?)") do
+    local name <const> = quote ~= "" and text:match("^[^" .. quote .. "]*", start + 1) or text:match("^[^,%s]*", start)
+    if name ~= "" then out[#out + 1] = name end
+  end
+  return out
+end
+
 -- A value that is not a tensor, a file or a dtype.
 function reader:scalar(depth)
   self:space()
@@ -204,11 +213,13 @@ function reader:shape()
     if self:peek() == "]" and #shape > 0 then break end
     local start <const> = self.at
     local digits <const> = self.text:match("^[%d_]+", start)
-    if not digits then
-      fail(self, start, start + 1, ("a size is expected in the shape, got %s"):format(self:shown()), "a whole number, as in float32[128,512]")
+    local based <const> = self.text:match("^0[xXoObB]%w*", start)
+    if not digits or based then
+      local got <const> = based and "`" .. based .. "`" or self:shown()
+      fail(self, start, start + 1, ("a size is expected in the shape, got %s"):format(got), "a whole number, as in float32[128,512]")
     end
-    local extent <const> = math.tointeger(tonumber((digits:gsub("_", ""))))
-    if not extent or extent < 1 then
+    local extent <const> = math.tointeger(tonumber((digits:gsub("_", "")))) or LIMIT.size + 1
+    if extent < 1 then
       fail(self, start, start + #digits, ("a size must be at least 1, got %s"):format(digits), "a whole number from 1")
     end
     shape[#shape + 1] = extent

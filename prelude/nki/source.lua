@@ -23,7 +23,7 @@ local function failure(code, path, message, more)
 end
 
 local WORDS <const> = {
-  not_found = "no such file", not_directory = "no such file", is_directory = "this is a folder, not a kernel file", denied = "permission denied",
+  not_found = "no such file", not_directory = "no such file", is_directory = "this is a folder, not a Python file", denied = "permission denied",
   not_a_file = "not a regular file",
 }
 

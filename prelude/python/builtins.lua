@@ -31,11 +31,13 @@ local function parse_int(text, base)
   local prefix <const> = ({ ["0x"] = 16, ["0o"] = 8, ["0b"] = 2 })[body:sub(1, 2)]
   if prefix and (base == prefix or base == 0) then
     body, base = body:sub(3), prefix
-  elseif base == 0 then
-    base = 10
   end
-  local value = 0
+  local value, asked = 0, base
   local good = body ~= "" and not body:find "[^%w]"
+  if base == 0 then
+    base = 10
+    good = good and not body:find "^0+[1-9]" -- 010 could be meant as octal
+  end
   for i = 1, good and #body or 0 do
     local digit <const> = tonumber(body:sub(i, i), 36)
     if not digit or digit >= base then
@@ -44,12 +46,16 @@ local function parse_int(text, base)
     end
     value = ops.arith("Add", ops.arith("Mult", value, base), digit)
   end
-  if not good then R.raise("ValueError", "invalid literal for int() with base %d: %s", base, R.repr(text)) end
+  if not good then R.raise("ValueError", "invalid literal for int() with base %d: %s", asked, R.repr(text)) end
   return sign == "-" and -value or value
 end
 
 make("int", "x= / base=", function(x, base)
-  if type(x) == "string" then return parse_int(x, base == None and 10 or integer(base)) end
+  if type(x) == "string" then
+    local radix <const> = base == None and 10 or integer(base)
+    if radix ~= 0 and (radix < 2 or radix > 36) then R.raise("ValueError", "int() base must be >= 2 and <= 36, or 0") end
+    return parse_int(x, radix)
+  end
   if base ~= None then R.raise("TypeError", "int() can't convert non-string with explicit base") end
   if x == None then R.raise("TypeError", "int() argument must be a string, a bytes-like object or a real number, not 'NoneType'") end
   if type(x) == "boolean" then return x and 1 or 0 end
@@ -138,7 +144,10 @@ end)
 make("property", "fget= fset=", function(getter, setter) return setmetatable({ getter = getter, setter = setter }, R.Property) end)
 B.staticmethod = R.define("staticmethod", "fn", function(fn) return setmetatable({ fn = fn }, R.StaticMethod) end)
 B.classmethod = R.define("classmethod", "fn", function(fn) return setmetatable({ fn = fn }, R.ClassMethod) end)
-types.bytes[5] = R.define("bytes", "x=", function(x) return setmetatable({ type(x) == "string" and x or "" }, R.Bytes) end)
+types.bytes[5] = R.define("bytes", "x=", function(x)
+  if x ~= None and getmetatable(x) ~= R.Bytes then R.raise("TypeError", "bytes() of a %s is not supported", R.type_name(x)) end
+  return setmetatable({ x == None and "" or x[1] }, R.Bytes)
+end)
 B.bytes = types.bytes
 types.dict[1].fromkeys = setmetatable({ fn = R.Dict.__methods.fromkeys }, R.ClassMethod)
 for name, metatable in pairs { list = R.List, tuple = R.Tuple, dict = R.Dict, set = R.Set, frozenset = R.FrozenSet } do
@@ -203,7 +212,8 @@ builtin("round", "number ndigits=", function(x, digits)
     return text:find "^-0%.?0*$" and -0.0 or tonumber(text) * 1.0
   end
   local unit <const> = 10.0 ^ -n
-  return round_half_even(x / unit) * unit
+  local rounded <const> = round_half_even(x / unit) * unit
+  return rounded == 0 and x < 0 and -0.0 or rounded
 end)
 
 builtin("divmod", "a b /", function(a, b)
@@ -216,9 +226,21 @@ end)
 
 builtin("pow", "base exp mod=", function(base, exponent, modulus)
   if modulus == None then return ops.Pow(ops.site(), base, exponent) end
-  local result, b, e <const> = 1 % integer(modulus), integer(base) % integer(modulus), integer(exponent)
-  if e < 0 then R.raise("ValueError", "base is not invertible for the given modulus") end
-  local rest = e
+  for _, value in ipairs { base, exponent, modulus } do
+    if math.type(value) == "float" then R.raise("TypeError", "pow() 3rd argument not allowed unless all arguments are integers") end
+  end
+  modulus = integer(modulus)
+  if modulus == 0 then R.raise("ValueError", "pow() 3rd argument cannot be 0") end
+  local result, b, rest = 1 % modulus, integer(base) % modulus, integer(exponent)
+  if rest < 0 then -- the inverse of the base, by Euclid's algorithm
+    local old, new, a, c = 1, 0, b, modulus
+    while c ~= 0 do
+      local q <const> = a // c
+      a, c, old, new = c, a - q * c, new, old - q * new
+    end
+    if a ~= 1 and a ~= -1 then R.raise("ValueError", "base is not invertible for the given modulus") end
+    b, rest = old * a % modulus, -rest
+  end
   while rest > 0 do
     if rest & 1 == 1 then result = ops.arith("Mult", result, b) % modulus end
     b = ops.arith("Mult", b, b) % modulus
@@ -303,8 +325,14 @@ builtin("zip", "* strict= *iterables", function(strict, ...)
     for i = 1, n do
       local item <const> = sources[i]()
       if item == nil then
-        if R.truth(strict) and (i > 1 or n > 1 and sources[2]() ~= nil) then
-          R.raise("ValueError", "zip() argument %d is shorter than argument%s 1%s", i > 1 and i or 1, i > 2 and "s" or "", i > 2 and "-" .. i - 1 or "")
+        local function uneven(k, word)
+          R.raise("ValueError", "zip() argument %d is %s than argument%s 1%s", k, word, k > 2 and "s" or "", k > 2 and "-" .. k - 1 or "")
+        end
+        if R.truth(strict) then
+          if i > 1 then uneven(i, "shorter") end
+          for k = 2, n do
+            if sources[k]() ~= nil then uneven(k, "longer") end
+          end
         end
         return nil
       end
@@ -388,7 +416,9 @@ builtin("next", "iterator *default", function(x, default)
   end
   if value == nil then
     if default ~= nil then return default end
-    error({ kind = "python", etype = "StopIteration", message = "", site = ops.site(), value = R.call(R.exceptions.StopIteration) }, 0)
+    local stop <const> = R.call(R.exceptions.StopIteration)
+    rawset(stop, "value", R.RETURNED(x))
+    error({ kind = "python", etype = "StopIteration", message = "", site = ops.site(), value = stop }, 0)
   end
   return value
 end)

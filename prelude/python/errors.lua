@@ -72,7 +72,7 @@ local function normalise(err)
     if err:find("stack overflow", 1, true) or err:find("error in error handling", 1, true) then
       return { kind = "python", etype = "RecursionError", message = "maximum recursion depth exceeded", site = false }
     end
-    if err:find("not enough memory", 1, true) then
+    if err:find("not enough memory", 1, true) or err:find("string too large", 1, true) then
       return { kind = "nki", code = "memory-limit", message = "the program needs more memory than it is allowed" }
     end
   end

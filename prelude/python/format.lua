@@ -130,7 +130,7 @@ end
 
 -- format specifications -------------------------------------------------------------------------------------------------------
 
-local function parse_spec(spec)
+local function parse_spec(spec, value)
   local out <const> = { fill = " " }
   local rest = spec
   local first <const>, align <const> = rest:match "^([^\128-\255])([<>=^])"
@@ -164,7 +164,7 @@ local function parse_spec(spec)
   elseif rest:find "^%." then
     R.raise("ValueError", "Format specifier missing precision")
   end
-  if #rest > 1 then R.raise("ValueError", "Invalid format specifier") end
+  if #rest > 1 then R.raise("ValueError", "Invalid format specifier '%s' for object of type '%s'", spec, R.type_name(value)) end
   out.kind = rest
   if (out.width or 0) > 100000 or (out.precision or 0) > 1000 then R.raise("ValueError", "width or precision too large") end
   return out
@@ -220,11 +220,16 @@ end
 
 local format_float
 
+local function character(value)
+  if value < 0 or value > 0x10FFFF then R.raise("OverflowError", "%c arg not in range(0x110000)") end
+  return utf8.char(value)
+end
+
 local function format_int(value, spec)
   local k <const> = spec.kind
   if k ~= "" and ("eEfFgG%"):find(k, 1, true) then return format_float(value * 1.0, spec) end
   if spec.precision then R.raise("ValueError", "Precision not allowed in integer format specifier") end
-  if k == "c" then return pad(utf8.char(value), spec, "<") end
+  if k == "c" then return pad(character(value), spec, "<") end
   local digits, prefix, every = nil, "", 3
   local magnitude <const> = value < 0 and -value or value
   if k == "" or k == "d" or k == "n" then
@@ -252,7 +257,6 @@ function format_float(value, spec)
     text = value ~= value and "nan" or "inf"
     if k == "E" or k == "F" or k == "G" then text = text:upper() end
     if k == "%" then text = text .. "%" end
-    if spec.zero then spec.fill, spec.align = " ", ">" end
     return number_field(value == -math.huge, "", text, "", { width = spec.width, fill = spec.fill, align = spec.align, sign = spec.sign }, 3)
   elseif k == "" then
     if spec.precision then
@@ -285,6 +289,7 @@ end
 local function format_str(value, spec)
   if spec.kind ~= "" and spec.kind ~= "s" then R.raise("ValueError", "Unknown format code '%s' for object of type 'str'", spec.kind) end
   if spec.sign then R.raise("ValueError", "Sign not allowed in string format specifier") end
+  if spec.group then R.raise("ValueError", "Cannot specify '%s' with 's'.", spec.group) end
   if spec.align == "=" and not spec.zero then R.raise("ValueError", "'=' alignment not allowed in string format specifier") end
   if spec.zero then spec.align = "<" end
   if spec.precision then
@@ -302,16 +307,16 @@ function R.format(value, spec)
     if type(mt) == "table" and mt.__pyformat then return mt.__pyformat(value, "") end
     return R.str(value)
   end
-  if t == "string" then return format_str(value, parse_spec(spec)) end
+  if t == "string" then return format_str(value, parse_spec(spec, value)) end
   if t == "boolean" then
-    local parsed <const> = parse_spec(spec)
+    local parsed <const> = parse_spec(spec, value)
     if parsed.kind == "s" or (parsed.kind == "" and not parsed.precision) then
       if parsed.kind == "s" then R.raise("ValueError", "Unknown format code 's' for object of type 'bool'") end
     end
     return format_int(value and 1 or 0, parsed)
   end
   if t == "number" then
-    local parsed <const> = parse_spec(spec)
+    local parsed <const> = parse_spec(spec, value)
     if math.type(value) == "integer" then return format_int(value, parsed) end
     return format_float(value, parsed)
   end
@@ -327,7 +332,7 @@ function R.format_field(value, conversion, spec)
   elseif conversion == "s" then
     value = R.str(value)
   elseif conversion == "a" then
-    value = type(value) == "string" and R.str_repr(value, true) or repr(value)
+    value = R.call(R.builtins.ascii, value)
   end
   return R.format(value, spec)
 end
@@ -337,15 +342,19 @@ X.CONCAT = table.concat
 -- str.format ------------------------------------------------------------------------------------------------------------------
 
 function R.str_format(text, args, kwargs)
-  local automatic = 0
+  local automatic, manual = 0, false
+  local function switched(from, to) R.raise("ValueError", "cannot switch from %s to %s", from, to) end
   local function field_value(name)
     local head <const>, rest <const> = name:match "^([^%.%[]*)(.*)$"
     local value
     if head == "" then
+      if manual then switched("manual field specification", "automatic field numbering") end
       automatic = automatic + 1
       value = args[automatic]
       if value == nil then R.raise("IndexError", "Replacement index %d out of range for positional args tuple", automatic - 1) end
     elseif head:find "^%d+$" then
+      if automatic > 0 then switched("automatic field numbering", "manual field specification") end
+      manual = true
       value = args[tonumber(head) + 1]
       if value == nil then R.raise("IndexError", "Replacement index %s out of range for positional args tuple", head) end
     else
@@ -383,12 +392,18 @@ function R.str_format(text, args, kwargs)
         local close, open = brace + 1, 1
         while open > 0 do
           local next_brace <const> = template:find("[{}]", close)
-          if not next_brace then R.raise("ValueError", "expected '}' before end of string") end
+          if not next_brace then
+            R.raise("ValueError", brace == #template and "Single '{' encountered in format string" or "expected '}' before end of string")
+          end
           open = open + (template:sub(next_brace, next_brace) == "{" and 1 or -1)
           close = next_brace + 1
         end
         local body <const> = template:sub(brace + 1, close - 2)
-        local name <const>, conversion <const>, spec <const> = body:match "^([^!:]*)!?([rsa]?):?(.*)$"
+        local name <const>, mark <const>, conversion, spec = body:match "^([^!:]*)(!?)([^:]?):?(.*)$"
+        if mark == "" then conversion, spec = "", body:sub(#name + 2) end
+        if mark ~= "" and not conversion:find "^[rsa]$" then
+          R.raise("ValueError", conversion == "" and "unmatched '{' in format spec" or "Unknown conversion specifier %s", conversion)
+        end
         local value = field_value(name)
         if conversion == "r" then value = repr(value) elseif conversion ~= "" then value = R.str(value) end
         out[#out + 1] = R.format(value, spec:find("[{}]") and fill(spec, level + 1) or spec)
@@ -451,7 +466,7 @@ function R.percent_format(text, args)
       local left <const> = flags:find("-", 1, true)
       if k == "s" or k == "r" or k == "a" then
         spec.sign, spec.kind, spec.align = nil, "s", left and "<" or ">"
-        out[#out + 1] = format_str(k == "s" and R.str(value) or repr(value), spec)
+        out[#out + 1] = format_str(k == "s" and R.str(value) or k == "r" and repr(value) or R.call(R.builtins.ascii, value), spec)
       else
         if type(value) ~= "number" and type(value) ~= "boolean" then
           if k == "c" and type(value) == "string" then
@@ -476,7 +491,9 @@ function R.percent_format(text, args)
         if k == "d" or k == "i" or k == "u" then
           local digits = spec.precision
           spec.kind, spec.precision, spec.alternate = "d", nil, false
-          if math.type(value) == "float" then value = math.tointeger(value < 0 and math.ceil(value) or math.floor(value)) end
+          if math.type(value) == "float" then
+            value = R.call(R.builtins.int, value)
+          end
           if digits and #("%d"):format(math.abs(value)) < digits then
             out[#out + 1] = pad((value < 0 and "-" or "") .. ("0"):rep(digits - #("%d"):format(math.abs(value))) .. ("%d"):format(math.abs(value)), spec, ">")
           else
@@ -487,7 +504,8 @@ function R.percent_format(text, args)
           if math.type(value) ~= "integer" then R.raise("TypeError", "%%%s format: an integer is required, not float", k) end
           out[#out + 1] = format_int(value, spec)
         elseif k == "c" then
-          out[#out + 1] = pad(utf8.char(value), spec, ">")
+          if math.type(value) ~= "integer" then R.raise("TypeError", "%c requires int or char") end
+          out[#out + 1] = pad(character(value), spec, ">")
         elseif ("eEfFgG"):find(k, 1, true) then
           spec.kind = k
           out[#out + 1] = format_float(math.type(value) == "integer" and value * 1.0 or value, spec)

@@ -501,11 +501,11 @@ function kinds.Yield(self, node)
 end
 
 function kinds.YieldFrom(self, node)
-  local code <const> = self:expr(node.value)
+  local code <const> = self:hoist((self:expr(node.value)))
   local item <const> = self:fresh()
   self:before(("for _, %s in %s do %s; end"):format(item:gsub("[%[%]]", "_"), self:call("ITER", self:site(node), code),
     self:call("YIELD", (item:gsub("[%[%]]", "_")))))
-  return "None"
+  return self:call("RETURNED", code), 1
 end
 
 return E

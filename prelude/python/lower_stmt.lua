@@ -308,11 +308,7 @@ function statements.Pass() end
 
 function statements.Return(self, node)
   local code <const> = node.value and self:expr(node.value) or "None"
-  if self.scope.generator then
-    self:flush(self:leave("return", "nil"))
-  else
-    self:flush(self:leave("return", code))
-  end
+  self:flush(self:leave("return", code))
   self.dead = true
 end
 

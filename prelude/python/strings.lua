@@ -392,10 +392,11 @@ for name, method in pairs(num_methods) do R.num_methods[name] = method end
 
 R.Bytes.__pylen = function(bytes) return #bytes[1] end
 R.Bytes.__pyrepr = function(bytes)
-  return "b'" .. bytes[1]:gsub("[^\32-\126]", function(c)
+  local quote <const> = bytes[1]:find("'", 1, true) and not bytes[1]:find('"', 1, true) and '"' or "'"
+  return "b" .. quote .. bytes[1]:gsub("\\", "\\\\"):gsub("[^\32-\126]", function(c)
     local short <const> = ({ ["\n"] = "\\n", ["\t"] = "\\t", ["\r"] = "\\r" })[c]
     return short or ("\\x%02x"):format(c:byte())
-  end):gsub("'", "\\'") .. "'"
+  end):gsub(quote, "\\" .. quote) .. quote
 end
 R.Bytes.__pycompare = function(op, a, b)
   if getmetatable(a) ~= R.Bytes or getmetatable(b) ~= R.Bytes then return nil end

@@ -58,12 +58,14 @@ R.generator_names = setmetatable({}, { __mode = "k" })
 -- An iterator over what the body yields. Its frames are added to the traceback of the frames that drive it.
 function R.GENERATOR(signature, body)
   R.generator_names[body] = signature and proto_of[signature].name or "<genexpr>"
+  local iterator
   local thread <const> = coroutine.create(function()
     local ok <const>, e <const> = xpcall(body, R.handler)
     if not ok then error(e, 0) end
+    iterator.returned = e
   end)
   local done = false
-  return R.iterator(function()
+  iterator = R.iterator(function()
     if done then return nil end
     local ok <const>, value <const> = coroutine.resume(thread)
     if not ok then
@@ -79,6 +81,15 @@ function R.GENERATOR(signature, body)
     end
     return value
   end)
+  return iterator
+end
+
+-- What the body of a generator returned when it ended: the value of `yield from`.
+function R.RETURNED(iterator)
+  local value
+  if R.kind(iterator) == "iterator" then value = iterator.returned end
+  if value == nil then return R.None end
+  return value
 end
 
 R.YIELD = coroutine.yield

@@ -50,6 +50,19 @@ local function load_script(request)
   })
 end
 
+-- Why a value cannot go to the host (plain data only), or nil.
+local function not_data(value, what, depth)
+  local kind <const> = type(value)
+  if kind == "function" or kind == "thread" then return ("%s is a %s; only data can be returned"):format(what, kind) end
+  if kind ~= "table" then return nil end
+  if depth > 60 then return "the result nests too deeply, or holds itself" end
+  for k, v in next, value do
+    local odd <const> = not_data(v, depth == 0 and ("%s's field %s"):format(what, tostring(k)) or what, depth + 1)
+    if odd then return odd end
+  end
+  return nil
+end
+
 -- What of a declaration is data.
 local data_fields <const> = { "name", "alias", "description", "version", "params", "permits", "budget", "examples", "kind", "skills" }
 
@@ -57,7 +70,11 @@ local function declare(request)
   local made <const>, files <const>, more <const> = load_script(request)
   if not made then return { error = fault.data(files), files = more } end
   local declaration <const> = {}
-  for _, field in ipairs(data_fields) do declaration[field] = made[field] end
+  for _, field in ipairs(data_fields) do
+    declaration[field] = made[field]
+    local odd <const> = not_data(made[field], field, 0)
+    if odd then return { error = fault.data(fault.new("bad-skill", odd, { where = request.entry.script })), files = files } end
+  end
   return { declaration = declaration, files = files, sources = more.sources }
 end
 
@@ -71,20 +88,26 @@ function work.run(request, job)
   options.realpath = function(path) return fs.realpath(path) end
   options.ask = options.interactive and function(question) return job.call("ask", { question }) end or nil
   local mine <const> = rights.new(options)
-  local public <const>, close <const>, bind <const> = ctx.new {
+  local public <const>, close <const>, bind <const>, may <const> = ctx.new {
     host = host, declaration = made, entry = request.entry, rights = mine, depth = request.depth, args = request.args,
     holder = prepared.holder,
   }
   local value <const>, err <const> = invoke.guarded(host, request.entry.name, function()
     if made.kind == "agent" then
-      return require("agentrun").run(host, made, public, bind, request.args, { common = { budget = request.budget } })
+      return require("agentrun").run(host, made, public, bind, request.args, { common = { budget = request.budget }, may = may })
     end
     return made.run(public, request.args)
   end)
   close()
   local result <const>, wrong <const> = invoke.result(value, err)
   if not result then return nil, fault.data(wrong) end
-  if made.text and not request.json then result.text = made.text(result, report.plain) or result.text end
+  if made.text and not request.json then
+    local text <const>, failed <const> = invoke.guarded(host, request.entry.name, made.text, result, report.plain)
+    if failed then return nil, fault.data(failed) end
+    if text ~= nil then result.text = tostring(text) end
+  end
+  local odd <const> = not_data(result, "the result", 0)
+  if odd then return nil, fault.data(fault.new("failed", ("%s: %s"):format(request.entry.name, odd), { where = request.entry.script })) end
   return result
 end
 

@@ -115,7 +115,9 @@ static bool fail_shape(struct nki_machine *m, const int64_t *shape, int ndim) {
 static bool check_fits(struct nki_machine *m, enum nki_buffer buffer, const int64_t *shape, int ndim, int dtype,
                        int64_t from) {
     int64_t free_bytes = (int64_t)nki_dtype_size(dtype);
-    for (int d = 1; d < ndim; d++) free_bytes *= shape[d];
+    for (int d = 1; d < ndim; d++) {
+        if (__builtin_mul_overflow(free_bytes, shape[d], &free_bytes) || free_bytes > INT64_MAX / 2) free_bytes = INT64_MAX / 2;
+    }
     int64_t limit = buffer == NKI_PSUM ? m->target.psum_bytes : m->target.sbuf_bytes;
     char text[96];
     if (from + free_bytes <= limit) return true;
@@ -144,7 +146,6 @@ bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *sha
         total *= (double)shape[d];
     }
     if (!good) return fail_shape(m, shape, ndim);
-    if (total > 1e13) return nki_fail_memory(m, true);
     int64_t sizes[NKI_MAX_DIMS];
     memcpy(sizes, shape, (size_t)ndim * sizeof *shape);
     if (!nki_dtypes[dtype].in_nki) {
@@ -189,6 +190,7 @@ bool nki_ndarray(struct nki_machine *m, struct nki_view *out, const int64_t *sha
         }
         if (!check_fits(m, buffer, sizes, ndim, dtype, address ? address[1] : 0)) return false;
     }
+    if (total > 1e13) return nki_fail_memory(m, true);
     struct nki_storage *st = nki_machine_storage(m, buffer, dtype, sizes, ndim, name);
     if (!st) return false;
     if (address) {

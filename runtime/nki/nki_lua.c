@@ -102,19 +102,39 @@ void nki_raise(lua_State *L, struct nki_box_machine *b) {
     __builtin_unreachable();
 }
 
+// A value as messages show it: text, number, None, or its type; a sequence by the first element that is no integer.
+static void describe_value(lua_State *L, const struct nki_box_machine *b, int index, char *text, size_t size) {
+    index = lua_absindex(L, index);
+    const char *type = luaL_typename(L, index);
+    bool tuple = luaL_getmetafield(L, index, "__pytype") == LUA_TSTRING;
+    if (tuple) type = lua_tostring(L, -1);
+    if (lua_type(L, index) == LUA_TSTRING) {
+        snprintf(text, size, "'%.40s'", lua_tostring(L, index));
+    } else if (lua_isinteger(L, index)) {
+        snprintf(text, size, "%lld", (long long)lua_tointeger(L, index));
+    } else if (lua_type(L, index) == LUA_TNUMBER) {
+        snprintf(text, size, "%.17g", lua_tonumber(L, index));
+    } else if (tuple && lua_istable(L, index) && (strcmp(type, "tuple") == 0 || strcmp(type, "list") == 0)) {
+        char item[48] = "";
+        for (lua_Integer i = 1; i <= NKI_MAX_DIMS && !*item; i++) {
+            int kind = lua_rawgeti(L, index, i);
+            if (kind != LUA_TNIL && kind != LUA_TTABLE && !lua_isinteger(L, -1)) describe_value(L, b, -1, item, sizeof item);
+            lua_pop(L, 1);
+        }
+        if (*item)
+            snprintf(text, size, "a %s that holds %s", type, item);
+        else
+            snprintf(text, size, "%s", type);
+    } else {
+        snprintf(text, size, "%s", nki_is_none(L, b, index) ? "None" : type);
+    }
+    if (tuple) lua_pop(L, 1);
+}
+
 void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const char *name, const char *code,
                       const char *want) {
-    const char *got = luaL_typename(L, index);
-    if (luaL_getmetafield(L, index, "__pytype") == LUA_TSTRING) got = lua_tostring(L, -1);
-    char text[48];
-    if (lua_type(L, index) == LUA_TSTRING)
-        snprintf(text, sizeof text, "'%.40s'", lua_tostring(L, index));
-    else if (lua_isinteger(L, index))
-        snprintf(text, sizeof text, "%lld", (long long)lua_tointeger(L, index));
-    else if (lua_type(L, index) == LUA_TNUMBER)
-        snprintf(text, sizeof text, "%.17g", lua_tonumber(L, index));
-    else
-        snprintf(text, sizeof text, "%s", nki_is_none(L, b, index) ? "None" : got);
+    char text[80];
+    describe_value(L, b, index, text, sizeof text);
     nki_fail(&b->m.err, code, "%s must be %s, got %s", name, want, text);
     nki_error_value(&b->m.err, name, "%s", text);
     nki_error_want(&b->m.err, "%s", want);

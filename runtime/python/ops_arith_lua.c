@@ -97,7 +97,7 @@ static lua_Integer int_pow(lua_State *L, lua_Integer base, lua_Integer exponent)
 }
 
 static int float_pow(lua_State *L, double a, double b) {
-    if (a == 0 && b < 0) pv_raise(L, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
+    if (a == 0 && b < 0 && isfinite(b)) pv_raise(L, "ZeroDivisionError", "0.0 cannot be raised to a negative power");
     if (a < 0 && b != floor(b) && isfinite(b) && isfinite(a)) {
         pv_raise(L, "ValueError", "a negative number raised to a fractional power is complex, which is not supported");
     }

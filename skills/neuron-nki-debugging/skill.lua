@@ -10,9 +10,9 @@ return skill {
   description = "Look at one NKI kernel: check it for every case, run and prove it when a reference is given, name the first thing wrong "
     .. "and propose one edit that was tried on the NKI machine. One step, nothing is written; use the debugging agent (nkiln debug) for the whole loop.",
   params = {
-    path("kernel", "the kernel file", { metavar = "KERNEL.py" }),
-    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\""), { short = "c", min = 1 }),
-    text("reference", "judge the outputs against this function", { optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
+    path("kernel", "the kernel file", { siblings = true, metavar = "KERNEL.py" }),
+    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\"", { files = true }), { short = "c", min = 1 }),
+    path("reference", "judge the outputs against this function", { siblings = true, optional = true, metavar = "REF.py[:FUNCTION]", short = "r" }),
     text("entry", "the kernel's function, where the file has more than one", { optional = true }),
     choice("target", kernelargs.targets, "trn2", "the chip"),
     choice("nki_version", kernelargs.versions, "0.6", "the NKI version whose rules hold"),

@@ -2,6 +2,7 @@
 -- The writing skill: a kernel from a NumPy or PyTorch reference. The deterministic writer runs in a worker
 -- (prelude/work/write.lua); this file names the parameters, writes the verified kernel, and says what came of it.
 
+local case_files <const> = require("nki.case").files
 local fault <const> = require "fault"
 local kernelargs <const> = require "kernelargs"
 
@@ -11,7 +12,7 @@ local function folder_of(file) return file:match("^(.*)/[^/]*$") or "." end
 local function readable(ctx, file, cases)
   local folders <const> = { folder_of(file) }
   for _, case in ipairs(cases) do
-    for named in case:gmatch("@([^,%s]+)") do folders[#folders + 1] = ctx.fs.absolute(named) end
+    for _, named in ipairs(case_files(case)) do folders[#folders + 1] = ctx.fs.absolute(named) end
   end
   return folders
 end
@@ -76,8 +77,8 @@ return skill {
     .. "against the reference before anything is written. Use it to turn an elementwise chain or a row-wise reduction (softmax, RMS norm, "
     .. "layer norm, GELU, SiLU and their combinations) into a kernel for Trainium. Needs no model, no Trainium and no Python.",
   params = {
-    text("reference", "the reference function", { metavar = "REF.py[:FUNCTION]" }),
-    list(text("case", "one call to write for, as in \"x=bfloat16[256,1024], scale=0.125\""), { short = "c", min = 1 }),
+    path("reference", "the reference function", { siblings = true, metavar = "REF.py[:FUNCTION]" }),
+    list(text("case", "one call to write for, as in \"x=bfloat16[256,1024], scale=0.125\"", { files = true }), { short = "c", min = 1 }),
     path("out", "the kernel file to write (default: FUNCTION_kernel.py in this folder)", { optional = true, output = true, short = "o",
       metavar = "KERNEL.py" }),
     text("name", "the kernel's name (default: FUNCTION_kernel)", { optional = true }),

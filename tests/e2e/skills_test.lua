@@ -305,7 +305,8 @@ end)
 t.test("an agent's files are put back by one command", function()
   local w <const> = nkiln.folder()
   w:write("../home/.kiro/agents/editor.lua", [[
-    return agent { name = "editor", description = "Edit. Use it to test.", params = { path("file", "the file", { output = true }) },
+    return agent { name = "editor", description = "Edit. Use it to test.", permits = { write = { "." } },
+      params = { path("file", "the file", { output = true }) },
       steps = { { name = "edit", run = function(ctx, state, args)
         assert(ctx.snapshots:write(ctx.fs.absolute(args.file), "edited"))
         assert(ctx.snapshots:write(ctx.fs.absolute("new.txt"), "made"))

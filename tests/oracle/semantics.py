@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Runs Python programs under CPython and prints them with what they printed, as JSON: [{name, source, expected}].
-#   semantics.py traps            the hand-written ones (semantics_traps.py, semantics_more.py)
+#   semantics.py traps            the hand-written ones (semantics_traps.py, semantics_more.py, semantics_edges.py)
 #   semantics.py random SEED N    N generated programs (semantics_programs.py)
 # An uncaught exception ends the output with a line "!Type: message @line".
 import contextlib
@@ -39,9 +39,10 @@ def main():
     if sys.argv[1] == "traps":
         from semantics_traps import traps
 
+        from semantics_edges import edges
         from semantics_more import more
 
-        programs = traps() + more()
+        programs = traps() + more() + edges()
     else:
         from semantics_programs import programs as generate
 
