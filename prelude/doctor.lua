@@ -108,6 +108,14 @@ local function library_section(host, manager)
       install = install(manager, { apt = "libcurl4", dnf = "libcurl" }) }, { "libcurl.so.4", "libcurl-gnutls.so.4" }),
     library(host, { name = "libzstd", enables = "profiles in Parquet with zstd pages",
       install = install(manager, { apt = "libzstd1", dnf = "libzstd" }) }, { "libzstd.so.1" }),
+    library(host, { name = "libsnappy", enables = "profiles in Parquet with snappy pages",
+      install = install(manager, { apt = "libsnappy1v5", dnf = "snappy" }) }, { "libsnappy.so.1" }),
+    library(host, { name = "zlib", enables = "profiles in Parquet with gzip pages",
+      install = install(manager, { apt = "zlib1g", dnf = "zlib" }) }, { "libz.so.1" }),
+    library(host, { name = "liblz4", enables = "profiles in Parquet with lz4 pages",
+      install = install(manager, { apt = "liblz4-1", dnf = "lz4-libs" }) }, { "liblz4.so.1" }),
+    library(host, { name = "libbrotli", enables = "profiles in Parquet with brotli pages",
+      install = install(manager, { apt = "libbrotli1", dnf = "libbrotli" }) }, { "libbrotlidec.so.1" }),
   } }
 end
 

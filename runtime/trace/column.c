@@ -26,6 +26,7 @@ size_t column_size(enum column_type type) {
     case COLUMN_FLOAT32:
     case COLUMN_CODES: return 4;
     case COLUMN_INT64:
+    case COLUMN_UINT64:
     case COLUMN_FLOAT64: return 8;
     case COLUMN_TEXT: return sizeof(struct column_text);
     }

@@ -21,6 +21,7 @@ enum column_type {
     COLUMN_UINT8,
     COLUMN_UINT16,
     COLUMN_UINT32,
+    COLUMN_UINT64, // in a database: REAL where it does not fit int64
     COLUMN_FLOAT32,
     COLUMN_FLOAT64,
     COLUMN_CODES, // int32_t index into `words`, -1 NULL

@@ -273,6 +273,11 @@ static int bind_element(sqlite3_stmt *stmt, int p, const struct column *c, int64
     case COLUMN_INT32: return sqlite3_bind_int(stmt, p, ((const int32_t *)c->data)[row]);
     case COLUMN_UINT32: return sqlite3_bind_int64(stmt, p, ((const uint32_t *)c->data)[row]);
     case COLUMN_INT64: return sqlite3_bind_int64(stmt, p, ((const int64_t *)c->data)[row]);
+    case COLUMN_UINT64: {
+        uint64_t value = ((const uint64_t *)c->data)[row];
+        return value > INT64_MAX ? sqlite3_bind_double(stmt, p, (double)value)
+                                 : sqlite3_bind_int64(stmt, p, (int64_t)value);
+    }
     case COLUMN_FLOAT32: return sqlite3_bind_double(stmt, p, (double)((const float *)c->data)[row]);
     case COLUMN_FLOAT64: return sqlite3_bind_double(stmt, p, ((const double *)c->data)[row]);
     case COLUMN_TEXT: return bind_text(stmt, p, ((const struct column_text *)c->data)[row]);

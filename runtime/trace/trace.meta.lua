@@ -69,4 +69,32 @@ function trace.store_create(path, tables) end
 ---@return { names: string[], columns: table<string, trace.Column>, rows: integer }? result, table? err
 function trace.columns(db, sql, params, options) end
 
+---@class trace.Parquet one batch of rows after the other
+local Parquet = {}
+---@return { rows: integer, groups: integer, created_by: string, metadata: table<string, string>, fields: { name: string, type: string,
+---required: boolean, list: boolean }[] } info types are those of the profile schema: i64 i32 f32 f64 bool str; lists come as JSON text
+function Parquet:info() end
+---@param wanted boolean[] a flag for each field; before the first row
+function Parquet:select(wanted) end
+---@param limit integer? rows, 65536
+---@return table<string, trace.Column>? columns, integer|table|nil rows nothing at the end; nil, err
+function Parquet:read(limit) end
+-- Rows straight into a table of a store: targets[k] is the name of field k's column, or false. The columns of the table that
+-- no field goes to are NULL.
+---@param store trace.Store
+---@param table string
+---@param targets (string|false)[]
+---@param limit integer? about how many rows; all
+---@return integer? rows 0 at the end, table? err
+function Parquet:into(store, table, targets, limit) end
+function Parquet:close() end
+
+---@param path string
+---@param folder string? where pages too large for memory may be put, /var/tmp
+---@return trace.Parquet? file, table? err
+function trace.parquet_open(path, folder) end
+
+---@return table<string, true|string> codecs what Parquet pages may be compressed by: true, or why it cannot be read here
+function trace.codecs() end
+
 return trace

@@ -362,7 +362,7 @@ static int fetch_gc(lua_State *L) {
     return 0;
 }
 
-static void push_elements(lua_State *L, enum dtype type, const void *data, int64_t count) {
+void trace_lua_push_elements(lua_State *L, enum dtype type, const void *data, int64_t count) {
     struct array_error err;
     struct array *a = array_push(L);
     if (!array_create(a, &run_state(L)->arrays, type, 1, &count, &err)) array_raise(L, &err);
@@ -370,12 +370,12 @@ static void push_elements(lua_State *L, enum dtype type, const void *data, int64
 }
 
 // Push what a builder holds: an array, { array, valid = }, or { codes =, values = }.
-static void push_column(lua_State *L, const struct column_builder *b) {
+void trace_lua_push_builder(lua_State *L, const struct column_builder *b) {
     static const int64_t none = 0;
     const void *data = b->data ? b->data : &none;
     if (b->type == COLUMN_CODES) {
         lua_createtable(L, 0, 2);
-        push_elements(L, DTYPE_INT32, data, b->count);
+        trace_lua_push_elements(L, DTYPE_INT32, data, b->count);
         lua_setfield(L, -2, "codes");
         lua_createtable(L, b->dictionary.count, 0);
         for (int32_t i = 0; i < b->dictionary.count; i++) {
@@ -386,10 +386,10 @@ static void push_column(lua_State *L, const struct column_builder *b) {
         return;
     }
     if (b->valid) lua_createtable(L, 1, 1);
-    push_elements(L, b->type == COLUMN_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_INT64, data, b->count);
+    trace_lua_push_elements(L, b->type == COLUMN_FLOAT64 ? DTYPE_FLOAT64 : DTYPE_INT64, data, b->count);
     if (!b->valid) return;
     lua_rawseti(L, -2, 1);
-    push_elements(L, DTYPE_BOOL, b->valid, b->count);
+    trace_lua_push_elements(L, DTYPE_BOOL, b->valid, b->count);
     lua_setfield(L, -2, "valid");
 }
 
@@ -450,7 +450,7 @@ static int columns_of(lua_State *L) {
         const char *name = sqlite3_column_name(statement->stmt, i);
         lua_pushstring(L, name);
         lua_rawseti(L, -3, i + 1);
-        push_column(L, &f->columns[i]);
+        trace_lua_push_builder(L, &f->columns[i]);
         column_builder_free(&f->columns[i]);
         lua_setfield(L, -2, name);
     }
@@ -489,8 +489,11 @@ int luaopen_rt_trace(lua_State *L) {
     };
     static const luaL_Reg none[] = {{NULL, NULL}};
     static const luaL_Reg functions[] = {{"store_create", store_create}, {"columns", columns_of}, {NULL, NULL}};
+    luaL_requiref(L, "rt.array", luaopen_rt_array, 0); // columns are arrays
+    lua_pop(L, 1);
     trace_lua_class(L, STORE, store_methods, store_abort);
     trace_lua_class(L, FETCH, none, fetch_gc);
     luaL_newlib(L, functions);
+    trace_lua_open_files(L);
     return 1;
 }

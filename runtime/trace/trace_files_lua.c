@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// trace_files_lua.c: the readers of rt.trace: Parquet files as columns, or straight into a store.
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+#include "trace/codec.h"
+#include "trace/parquet.h"
+#include "trace/trace_lua.h"
+
+#define PARQUET "rt.trace.parquet"
+
+struct handle {
+    struct parquet *parquet;
+    struct column *columns; // of the batch that was read last
+    int64_t rows, used;     // of it
+    bool failed;
+};
+
+static const char *check_path(lua_State *L, int arg) {
+    size_t size;
+    const char *path = luaL_checklstring(L, arg, &size);
+    luaL_argcheck(L, strlen(path) == size, arg, "a path cannot hold a NUL byte");
+    return path;
+}
+
+static struct trace_watch watch_of(lua_State *L) {
+    struct run_state *run = run_state(L);
+    return (struct trace_watch){.interrupt = run ? &run->interrupt : NULL};
+}
+
+static struct handle *check_parquet(lua_State *L) {
+    struct handle *h = luaL_checkudata(L, 1, PARQUET);
+    if (!h->parquet) luaL_error(L, "this file is closed");
+    return h;
+}
+
+static int parquet_gc(lua_State *L) {
+    struct handle *h = luaL_checkudata(L, 1, PARQUET);
+    parquet_close(h->parquet);
+    free(h->columns);
+    *h = (struct handle){0};
+    return 0;
+}
+
+static int open_parquet(lua_State *L) {
+    const char *path = check_path(L, 1), *folder = luaL_optstring(L, 2, NULL);
+    struct handle *h = lua_newuserdatauv(L, sizeof *h, 1); // its value keeps the folder's name
+    *h = (struct handle){0};
+    luaL_setmetatable(L, PARQUET);
+    lua_pushvalue(L, 2);
+    lua_setiuservalue(L, -2, 1);
+    struct trace_watch watch = watch_of(L);
+    struct trace_error err;
+    if (!parquet_open(&h->parquet, path, folder, &watch, &err)) return trace_lua_failure(L, &err);
+    h->columns = calloc((size_t)parquet_meta_of(h->parquet)->leaf_count + 1, sizeof *h->columns);
+    return h->columns ? 1 : luaL_error(L, "out of memory");
+}
+
+static const char *type_name(const struct parquet_leaf *leaf) {
+    if (leaf->max_repetition) return "str";
+    switch (leaf->out) {
+    case COLUMN_BOOL: return "bool";
+    case COLUMN_INT32:
+    case COLUMN_UINT32: return "i32";
+    case COLUMN_INT64:
+    case COLUMN_UINT64: return "i64";
+    case COLUMN_FLOAT32: return "f32";
+    case COLUMN_FLOAT64: return "f64";
+    default: return "str";
+    }
+}
+
+static void set_integer(lua_State *L, const char *name, lua_Integer value) {
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static int parquet_info(lua_State *L) {
+    const struct parquet_meta *m = parquet_meta_of(check_parquet(L)->parquet);
+    lua_createtable(L, 0, 6);
+    set_integer(L, "rows", m->rows);
+    set_integer(L, "groups", m->group_count);
+    lua_pushstring(L, m->created_by);
+    lua_setfield(L, -2, "created_by");
+    lua_createtable(L, m->leaf_count, 0);
+    for (int i = 0; i < m->leaf_count; i++) {
+        const struct parquet_leaf *leaf = &m->leaves[i];
+        lua_createtable(L, 0, 4);
+        lua_pushstring(L, leaf->name);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, type_name(leaf));
+        lua_setfield(L, -2, "type");
+        lua_pushboolean(L, leaf->required);
+        lua_setfield(L, -2, "required");
+        lua_pushboolean(L, leaf->max_repetition > 0);
+        lua_setfield(L, -2, "list");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "fields");
+    lua_createtable(L, 0, m->pairs);
+    for (int i = 0; i < m->pairs; i++) {
+        lua_pushstring(L, m->values[i]);
+        lua_setfield(L, -2, m->keys[i]);
+    }
+    lua_setfield(L, -2, "metadata");
+    return 1;
+}
+
+static bool add_element(struct column_builder *b, const struct column *c, int64_t i) {
+    if (c->type == COLUMN_NONE || (c->valid && !c->valid[i])) return column_builder_null(b);
+    switch (c->type) {
+    case COLUMN_BOOL: return column_builder_integer(b, ((const uint8_t *)c->data)[i]);
+    case COLUMN_INT32: return column_builder_integer(b, ((const int32_t *)c->data)[i]);
+    case COLUMN_UINT32: return column_builder_integer(b, ((const uint32_t *)c->data)[i]);
+    case COLUMN_INT64: return column_builder_integer(b, ((const int64_t *)c->data)[i]);
+    case COLUMN_UINT64: {
+        uint64_t v = ((const uint64_t *)c->data)[i];
+        return v > INT64_MAX ? column_builder_double(b, (double)v) : column_builder_integer(b, (int64_t)v);
+    }
+    case COLUMN_FLOAT32: return column_builder_double(b, (double)((const float *)c->data)[i]);
+    case COLUMN_FLOAT64: return column_builder_double(b, ((const double *)c->data)[i]);
+    case COLUMN_TEXT: {
+        const struct column_text *t = &((const struct column_text *)c->data)[i];
+        return t->bytes ? column_builder_text(b, t->bytes, t->length) : column_builder_null(b);
+    }
+    case COLUMN_CODES: {
+        int32_t code = ((const int32_t *)c->data)[i];
+        return code < 0 ? column_builder_null(b) : column_builder_text(b, c->words[code].bytes, c->words[code].length);
+    }
+    default: return false;
+    }
+}
+
+// Make sure that rows of a batch are at hand; false at the end or after a failure (then err->status tells).
+static bool fill(struct handle *h, struct trace_error *err) {
+    err->status = TRACE_OK;
+    if (h->failed) return trace_fail(err, TRACE_WRONG_USE, "reading this file has failed before");
+    if (h->used < h->rows) return true;
+    h->used = 0;
+    if (!parquet_next(h->parquet, h->columns, &h->rows, err)) {
+        h->rows = 0;
+        h->failed = true;
+        return false;
+    }
+    return h->rows > 0;
+}
+
+static int read_rows(lua_State *L) { // handle, limit, builders
+    struct handle *h = lua_touserdata(L, 1);
+    int64_t limit = lua_tointeger(L, 2), rows = 0;
+    struct column_builder *b = lua_touserdata(L, 3);
+    const struct parquet_meta *m = parquet_meta_of(h->parquet);
+    struct trace_error err;
+    while (rows < limit && fill(h, &err)) {
+        int64_t n = h->rows - h->used < limit - rows ? h->rows - h->used : limit - rows;
+        for (int k = 0; k < m->leaf_count; k++)
+            for (int64_t i = 0; i < n; i++)
+                if (!add_element(&b[k], &h->columns[k], h->used + i)) return luaL_error(L, "out of memory");
+        h->used += n;
+        rows += n;
+    }
+    if (rows < limit && err.status != TRACE_OK) return trace_lua_failure(L, &err);
+    if (!rows) return 0;
+    lua_createtable(L, 0, m->leaf_count);
+    for (int k = 0; k < m->leaf_count; k++) {
+        trace_lua_push_builder(L, &b[k]);
+        lua_setfield(L, -2, m->leaves[k].name);
+    }
+    lua_pushinteger(L, rows);
+    return 2;
+}
+
+static int parquet_read(lua_State *L) {
+    struct handle *h = check_parquet(L);
+    lua_Integer limit = luaL_optinteger(L, 2, 65536);
+    luaL_argcheck(L, limit > 0, 2, "a number of rows is expected");
+    int count = parquet_meta_of(h->parquet)->leaf_count;
+    struct column_builder *b = calloc((size_t)count + 1, sizeof *b);
+    if (!b) return luaL_error(L, "out of memory");
+    lua_settop(L, 1);
+    lua_pushcfunction(L, read_rows);
+    lua_insert(L, 1);
+    lua_pushinteger(L, limit);
+    lua_pushlightuserdata(L, b);
+    int status = lua_pcall(L, 3, LUA_MULTRET, 0);
+    for (int i = 0; i < count; i++) column_builder_free(&b[i]);
+    free(b);
+    return status == LUA_OK ? lua_gettop(L) : lua_error(L);
+}
+
+// (store, table, targets, limit): targets[k] is the name of field k's column, or false.
+static int parquet_into(lua_State *L) {
+    struct handle *h = check_parquet(L);
+    struct store *s = trace_lua_store(L, 2);
+    int table = store_find_table(s, luaL_checkstring(L, 3));
+    if (table < 0) return luaL_error(L, "the store has no table %s", lua_tostring(L, 3));
+    luaL_checktype(L, 4, LUA_TTABLE);
+    lua_Integer limit = luaL_optinteger(L, 5, INT64_MAX);
+    const struct parquet_meta *m = parquet_meta_of(h->parquet);
+    int count = store_column_count(s, table);
+    int *source = lua_newuserdatauv(L, (size_t)count * sizeof *source, 0);
+    struct column *columns = lua_newuserdatauv(L, (size_t)count * sizeof *columns, 0);
+    for (int i = 0; i < count; i++) source[i] = -1;
+    for (int k = 0; k < m->leaf_count; k++) {
+        if (lua_geti(L, 4, k + 1) == LUA_TSTRING) {
+            int i = store_find_column(s, table, lua_tostring(L, -1));
+            if (i < 0 || source[i] >= 0)
+                return luaL_error(L, "table %s has no column %s, or it is given twice", lua_tostring(L, 3), lua_tostring(L, -1));
+            source[i] = k;
+        }
+        lua_pop(L, 1);
+    }
+    int64_t rows = 0;
+    struct trace_error err;
+    while (rows < limit && fill(h, &err)) {
+        int64_t n = h->rows;
+        for (int i = 0; i < count; i++) columns[i] = source[i] < 0 ? (struct column){0} : h->columns[source[i]];
+        h->used = h->rows;
+        if (!store_append(s, table, columns, n, &err)) return trace_lua_failure(L, &err);
+        rows += n;
+    }
+    if (rows < limit && err.status != TRACE_OK) return trace_lua_failure(L, &err);
+    lua_pushinteger(L, rows);
+    return 1;
+}
+
+static int parquet_choose(lua_State *L) {
+    struct handle *h = check_parquet(L);
+    const struct parquet_meta *m = parquet_meta_of(h->parquet);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    bool *wanted = lua_newuserdatauv(L, (size_t)m->leaf_count + 1, 0);
+    for (int k = 0; k < m->leaf_count; k++) {
+        lua_geti(L, 2, k + 1);
+        wanted[k] = lua_toboolean(L, -1);
+        lua_pop(L, 1);
+    }
+    parquet_select(h->parquet, wanted);
+    return 0;
+}
+
+static int codec_needs(lua_State *L) {
+    static const int codecs[] = {CODEC_SNAPPY, CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4_RAW, CODEC_BROTLI};
+    lua_createtable(L, 0, 5);
+    for (size_t i = 0; i < sizeof codecs / sizeof *codecs; i++) {
+        struct trace_error err;
+        if (codec_load(codecs[i], &err)) lua_pushboolean(L, 1);
+        else lua_pushstring(L, err.message);
+        lua_setfield(L, -2, codec_name(codecs[i]));
+    }
+    return 1;
+}
+
+void trace_lua_open_files(lua_State *L) {
+    static const luaL_Reg methods[] = {
+        {"info", parquet_info}, {"read", parquet_read},  {"into", parquet_into},
+        {"select", parquet_choose}, {"close", parquet_gc}, {NULL, NULL},
+    };
+    static const luaL_Reg functions[] = {{"parquet_open", open_parquet}, {"codecs", codec_needs}, {NULL, NULL}};
+    trace_lua_class(L, PARQUET, methods, parquet_gc);
+    luaL_setfuncs(L, functions, 0);
+}
