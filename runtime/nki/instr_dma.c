@@ -290,7 +290,10 @@ static void note_dma(struct nki_machine *m, struct nki_instruction *r, const str
     uint32_t a = r->region[0].run, b = r->region[1].run;
     r->descriptor = a < b ? a : b;
     if (dst->dtype != src->dtype) r->flags |= NKI_FLAG_CAST;
-    if (o->engine) r->flags |= NKI_FLAG_ENGINE_GIVEN;
+    if (o->engine) {
+        r->flags |= NKI_FLAG_ENGINE_GIVEN;
+        r->trigger = (uint8_t)o->engine;
+    }
     m->record.totals.dma_bytes += r->bytes;
     m->record.totals.dma_count++;
 }

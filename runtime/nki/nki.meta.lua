@@ -43,8 +43,64 @@ function Record:get(i) end
 ---to_integer, dtypes={}, functions={}}}}; tensors are those in HBM
 function Record:totals() end
 
+---@alias nki.Column rt.array rank 1
+---@alias nki.TextColumn { codes: rt.array, values: string[] } code k (int32) is values[k + 1]; -1 is absent
+
+---@class nki.Timeline the schedule of a record: everything modelled except counts. Times are ns from the start of the execution.
+---@field total_ns number from the start of the execution on the device to its end
+---@field first_ns number first instruction
+---@field last_ns number last result
+---@field model_version string
+---@field count integer instructions of the record
+---@field rows integer the same, with one LoadStationary more for every matmul
+---@field packet_count integer
+---@field overcommits integer tiles given memory beyond the capacity because nothing else could go on
+local Timeline = {}
+---One row per instruction in program order, a LoadStationary (opcode LDWEIGHTS) before its matmul.
+---@param by_site { location: table<integer, string>?, name: table<integer, string>? }? texts per site, for the columns of these names
+---@return table<string, nki.Column|nki.TextColumn> start finish (shown end: results there, or the next row begins) busy (engine free)
+---done (results there; DMA: semaphore) wait_ns (engine stood still) ready: float64; start_ts end_ts duration_ns: int64; entry (record
+---index from 0) site elements flags k m n bytes descriptors descriptor_bytes predecessor (row, -1: none); moved moved_end (DMA packets);
+---transpose load throttled: bool; hbm_read hbm_write sbuf_read sbuf_write psum_read psum_write flops adjusted_flops; text: engine opcode
+---operands op function dge mode ("2x", "4x") type (REGULAR, TRANSPOSE) variable kind (what it waited for last: flow anti output engine memory)
+function Timeline:instructions(by_site) end
+---DMA packets: the part of a transfer that one engine moves.
+---@return table start finish start_ts end_ts duration_ns engine (0..15) queue bytes descriptors transfer row index; queue_name queue_type variable
+function Timeline:packets() end
+---One row per DMA instruction, in program order.
+---@return table start finish trigger completion start_ts end_ts duration_ns row queue bytes read_bytes write_bytes descriptors descriptor_bytes
+---engines read_parts write_parts transpose; queue_name queue_type variable op source dest {read,write}_{partitions,shape,offset,steps}
+function Timeline:transfers() end
+---Dependences, and from each DMA instruction to its transfer.
+---@return table in_id out_id (rows; transfers where in_transfer or out_transfer) gap_ns kind (DGE_TRIGGER, FLOW_, ANTI_, OUTPUT_DEPENDENCE)
+function Timeline:flows() end
+---@return { engine: string, start: rt.array, finish: rt.array, ns: number }[] merged intervals of Tensor, Vector, Scalar, GpSimd, Sync, DMA
+function Timeline:active() end
+---@return { name: string, role: "IN"|"OUT"|"INTERNAL", dtype: string, shape: integer[], bytes: integer, storage: integer, bytes_read: integer,
+---bytes_written: integer, loads: integer, stores: integer }[] tensors in HBM
+function Timeline:tensors() end
+---Memory in use when it changes, thinned to a few thousand moments.
+---@return table time; sbuf_0 .. sbuf_3 (bytes of a partition, by quarter of the partitions), psum
+function Timeline:memory() end
+---@return table start finish: when the Tensor engine ran at a share of its clock
+function Timeline:throttle() end
+---@return integer[] sites of the instructions, each once
+function Timeline:sites() end
+---@return table opcodes={{engine, opcode, count, ns}}, hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write, flops,
+---adjusted_flops, transpose_flops, adjusted_transpose_flops, transposes, psum_read_sbuf_write_count, psum_read_sbuf_write_bytes
+function Timeline:totals() end
+
 ---@class nki.Machine
 local Machine = {}
+---Schedule what has been recorded. The timeline keeps the machine.
+---@param model table<string, number> `schedule` of a target in prelude/nki/targets.lua
+---@param options { progress: fun(done: integer, total: integer)? }? what it raises is raised again
+---@return nki.Timeline? timeline, table? err { code = "memory-limit"|"cancelled"|"too-large", message }
+function Machine:schedule(model, options) end
+---Name a tensor that the kernel gave no name.
+---@param tensor nki.Tensor
+---@param name string
+function Machine:label(tensor, name) end
 ---What an NKI object stands for when it is an argument.
 ---@param kind "op"|"engine"|"reduce_cmd"|"dge_mode"|"oob_mode"|"matmul_perf_mode"|"buffer"
 ---@param name string

@@ -7,6 +7,7 @@
 //   m:read(tensor) -> flat table   m:output_array(tensor) -> rt.array   m:record()   m:stats()   m:warnings()
 //   m:functions() -> { nisa name = function of positional arguments, ndarray =, ... }   m:define(kind, name, object)
 #include "nki/nki_lua.h"
+#include "nki/nki_lua_schedule.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -494,6 +495,8 @@ int luaopen_rt_nki(lua_State *L) {
         {"warnings", machine_warnings},
         {"stats", machine_stats},
         {"record", nki_lua_record},
+        {"schedule", nki_lua_schedule},
+        {"label", nki_lua_label},
         {"output_array", nki_output_array},
         {NULL, NULL},
     };
@@ -505,6 +508,7 @@ int luaopen_rt_nki(lua_State *L) {
     lua_setfield(L, -2, "__index");
     lua_pop(L, 1);
     nki_record_metatable(L);
+    nki_schedule_metatable(L);
     luaL_newlib(L, functions);
     return 1;
 }

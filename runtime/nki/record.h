@@ -9,7 +9,7 @@
 
 #include "nki/view.h"
 
-#define NKI_RECORD_VERSION 1
+#define NKI_RECORD_VERSION 2
 
 enum {
     NKI_REGION_WRITE = 1,
@@ -63,7 +63,8 @@ struct nki_instruction {
     uint32_t descriptor; // DMA: bytes of a descriptor, the shorter of both sides' runs
     uint16_t k, m, n;    // matmul; tile rows/columns in tile
     uint8_t tile[4];     // tile_position and tile_size / 32
-    uint8_t pad[2];
+    uint8_t trigger;     // DMA: enum nki_engine that the kernel chose to trigger it; 0: none chosen
+    uint8_t pad;
     struct nki_region region[NKI_RECORD_OPERANDS];
 };
 

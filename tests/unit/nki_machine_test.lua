@@ -653,7 +653,7 @@ t.test("the record tells what a scheduler and a verifier need", function()
   t.eq({ store.op, store.bytes, store.descriptor, store.dge }, { "dma_copy", 128 * 64 * 4, 256, "none" })
   t.eq(record:get(12), nil)
   local totals <const> = record:totals()
-  t.eq({ totals.version, totals.instructions, totals.matmul_flops }, { 1, 11, 4 * 2 * 128 ^ 3 // 1 | 0 })
+  t.eq({ totals.version, totals.instructions, totals.matmul_flops }, { 2, 11, 4 * 2 * 128 ^ 3 // 1 | 0 })
   t.eq(totals.ops, { dma_copy = 6, nc_matmul = 4, activation = 1 })
   t.eq(totals.engines, { dma = 6, tensor = 4, scalar = 1 })
   local by_name <const> = {}

@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: MIT
+// nki_lua_timeline.c: the large tables of a timeline: instructions, DMA packets, DMA transfers, dependences.
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nki/nki_lua_schedule.h"
+
+static const char *const track_names[NKI_TRACKS] = {"Tensor", "Vector", "Scalar", "GpSimd", "Sync"};
+static const char *const dge_names[] = {"unknown", "swdge", "hwdge", "none"};
+
+static bool is_matmul(const struct nki_instruction *r) { return r->k && r->engine == NKI_ENGINE_TENSOR; }
+
+// Opcodes as neuron-explorer shows them.
+static const char *opcode(const struct nki_instruction *r, char buffer[48]) {
+    if (is_matmul(r)) return "MATMUL";
+    switch (r->op) {
+    case NKI_I_DMA_COPY: return "DMA_DIRECT2D";
+    case NKI_I_ACTIVATION:
+    case NKI_I_ACTIVATION_REDUCE: return "ACTIVATE";
+    default: break;
+    }
+    const char *name = nki_instr_names[r->op];
+    if (strncmp(name, "nc_", 3) == 0) name += 3;
+    size_t k = 0;
+    for (; name[k] && k < 47; k++) buffer[k] = (char)toupper((unsigned char)name[k]);
+    buffer[k] = 0;
+    return buffer;
+}
+
+static const char *short_dtype(int dtype) {
+    const char *name = nki_dtypes[dtype].name;
+    if (strcmp(name, "bfloat16") == 0) return "bf16";
+    if (strcmp(name, "float16") == 0) return "fp16";
+    if (strcmp(name, "float32") == 0) return "fp32";
+    if (strncmp(name, "float8", 6) == 0) return "fp8";
+    return name;
+}
+
+static size_t region_text(char *out, size_t size, const char *name, const struct nki_region *g) {
+    size_t bytes = nki_dtype_size(g->dtype);
+    int n = snprintf(out, size, "%s=%s@%llu[%u][%u]", name, short_dtype(g->dtype), (unsigned long long)g->offset,
+                     (unsigned)(g->elements > 1 ? g->stride / (bytes ? bytes : 1) : 1), g->elements);
+    return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
+static void operands_text(char out[256], const struct nki_instruction *r, bool load) {
+    size_t k = 0;
+    if (is_matmul(r)) {
+        const struct nki_region *src = load || r->operands < 3 ? &r->region[1] : &r->region[2];
+        k = region_text(out, 256, "src", src);
+        if (!load) {
+            out[k++] = ' ';
+            k += region_text(out + k, 256 - k, "dst", &r->region[0]);
+        }
+        snprintf(out + k, 256 - k, load ? " %u*%u" : " %u*%u acc_flags=%u", (unsigned)r->k, (unsigned)r->m,
+                 r->flags & NKI_FLAG_ACCUMULATE ? 0u : 1u);
+        return;
+    }
+    out[0] = 0;
+    static const char *const names[] = {"dst", "src", "src1", "src2"};
+    for (int i = 0; i < r->operands && k < 250; i++) {
+        const struct nki_region *g = &r->region[i];
+        if (k) out[k++] = ' ';
+        k += region_text(out + k, 256 - k, names[i], g);
+    }
+    int channels = r->operands ? r->region[0].parts : 0;
+    if (r->alu[0] && k < 230) k += (size_t)snprintf(out + k, 256 - k, " op=%s", nki_ops[r->alu[0]].name);
+    if (channels && k < 240) snprintf(out + k, 256 - k, " channels=%d", channels);
+}
+
+static uint64_t region_bytes(const struct nki_region *g) {
+    uint64_t elements = g->elements;
+    if (!(g->flags & NKI_REGION_HBM)) elements *= g->parts;
+    return elements * nki_dtype_size(g->dtype);
+}
+
+// Bytes an instruction reads and writes, by memory: [hbm, sbuf, psum][read, write]. `part`: 0 all operands, 1 a matmul
+// without its stationary matrix, 2 the stationary matrix alone.
+static void traffic(const struct nki_instruction *r, int part, int64_t out[3][2]) {
+    memset(out, 0, 6 * sizeof out[0][0]);
+    for (int i = 0; i < r->operands; i++) {
+        const struct nki_region *g = &r->region[i];
+        if ((part == 2 && i != 1) || (part == 1 && i == 1)) continue;
+        int where = g->flags & NKI_REGION_HBM ? 0 : g->flags & NKI_REGION_PSUM ? 2 : 1;
+        int64_t bytes = (int64_t)region_bytes(g);
+        out[where][(g->flags & NKI_REGION_WRITE) != 0] += bytes;
+    }
+}
+
+// Operations of a matmul: 2 K M N; a transpose moves data through the array without adding, and profiles count it once
+// (K M N). The adjusted count weighs by how long a type takes beside bfloat16: float32 4, float8 1/2 from
+// NeuronCore-v3.
+static void operations(const struct nki_machine *m, const struct nki_instruction *r, int64_t *raw, int64_t *adjusted) {
+    bool transpose = r->flags & NKI_FLAG_TRANSPOSE;
+    *raw = (int64_t)r->k * r->m * r->n * (transpose ? 1 : 2);
+    int dtype = r->operands > 1 ? r->region[1].dtype : DTYPE_BFLOAT16;
+    size_t size = nki_dtype_size(dtype);
+    *adjusted = dtype == DTYPE_FLOAT32 ? *raw * 4 : size == 1 && m->target.generation >= 3 ? *raw / 2 : *raw;
+}
+
+// Whole nanoseconds of two float columns, as profiles hold them: start_ts, end_ts, duration_ns.
+static void whole_ns(lua_State *L, const double *start, const double *finish, size_t n) {
+    int64_t *from = nki_column(L, "start_ts", DTYPE_INT64, n), *to = nki_column(L, "end_ts", DTYPE_INT64, n);
+    int64_t *length = nki_column(L, "duration_ns", DTYPE_INT64, n);
+    for (size_t i = 0; i < n; i++) {
+        from[i] = llround(start[i]);
+        to[i] = llround(finish[i]);
+        length[i] = to[i] - from[i];
+    }
+}
+
+#define EACH(b, q, i, load)                                                                                            \
+    for (size_t q = 0, i = 0, load = 0; q < (b)->rows && ((i = (b)->entry[q] >> 1), (load = (b)->entry[q] & 1), true); \
+         q++)
+
+// A text column that the caller gives per site: sites[site] = text, in the table at `texts`.
+static void by_site(lua_State *L, struct nki_box_schedule *b, int texts, const char *name) {
+    const struct nki_instruction *items = b->s.machine->record.items;
+    int32_t *codes;
+    struct nki_texts *t = nki_texts_begin(L, name, b->rows, &codes);
+    int32_t last_site = 0, last_code = -1;
+    bool any = false;
+    EACH(b, q, i, load) {
+        (void)load;
+        if (!any || items[i].site != last_site) {
+            any = true;
+            last_site = items[i].site;
+            bool known = lua_rawgeti(L, texts, last_site) == LUA_TSTRING;
+            last_code = nki_texts_code(L, t, known ? lua_tostring(L, -1) : NULL);
+            lua_pop(L, 1);
+        }
+        codes[q] = last_code;
+    }
+    nki_texts_end(L, t, name);
+}
+
+// timeline:sites() -> list of the sites of the instructions, each once
+int nki_timeline_sites(lua_State *L) {
+    struct nki_box_schedule *b = nki_check_schedule(L);
+    lua_newtable(L); // seen
+    lua_newtable(L);
+    lua_Integer n = 0;
+    int32_t last = -1;
+    for (size_t i = 0; i < b->s.count; i++) {
+        int32_t site = b->s.machine->record.items[i].site;
+        if (site == last) continue;
+        last = site;
+        bool seen = lua_rawgeti(L, -2, site) != LUA_TNIL;
+        lua_pop(L, 1);
+        if (seen) continue;
+        lua_pushboolean(L, 1);
+        lua_rawseti(L, -3, site);
+        lua_pushinteger(L, site);
+        lua_rawseti(L, -2, ++n);
+    }
+    return 1;
+}
+
+// timeline:totals() -> { opcodes = { {engine, opcode, count, ns}, ... }, hbm_read =, ..., flops =, ... }
+int nki_timeline_totals(lua_State *L) {
+    struct nki_box_schedule *b = nki_check_schedule(L);
+    const struct nki_schedule *s = &b->s;
+    enum { KINDS = NKI_INSTRS + 1 };
+    int64_t count[NKI_TRACKS][KINDS] = {{0}};
+    double ns[NKI_TRACKS][KINDS] = {{0}};
+    int64_t moved[3][2] = {{0}}, sums[5] = {0}, from_psum = 0, from_psum_bytes = 0;
+    EACH(b, q, i, load) {
+        const struct nki_instruction *r = &s->machine->record.items[i];
+        const struct nki_sched_row *row = &s->rows[i];
+        int kind = load ? NKI_INSTRS : is_matmul(r) ? NKI_I_NC_MATMUL : r->op;
+        count[row->track][kind]++;
+        ns[row->track][kind] += load ? row->load_ns : row->active_end - row->start - row->visible_ns;
+        int64_t t[3][2];
+        traffic(r, !is_matmul(r) ? 0 : load ? 2 : 1, t);
+        for (int w = 0; w < 3; w++)
+            for (int d = 0; d < 2; d++) moved[w][d] += t[w][d];
+        if (t[2][0] && t[1][1]) {
+            from_psum++;
+            from_psum_bytes += t[2][0];
+        }
+        if (!is_matmul(r) || load) continue;
+        int64_t raw, adjusted;
+        operations(s->machine, r, &raw, &adjusted);
+        sums[0] += raw;
+        sums[1] += adjusted;
+        if (r->flags & NKI_FLAG_TRANSPOSE) {
+            sums[2] += raw;
+            sums[3] += adjusted;
+            sums[4]++;
+        }
+    }
+    lua_createtable(L, 0, 16);
+    lua_createtable(L, 16, 0);
+    lua_Integer n = 0;
+    for (int e = 0; e < NKI_TRACKS; e++) {
+        for (int kind = 0; kind < KINDS; kind++) {
+            if (!count[e][kind]) continue;
+            char buffer[48];
+            struct nki_instruction like = {.op = (uint8_t)kind};
+            if (kind == NKI_I_NC_MATMUL) like.k = 1, like.engine = NKI_ENGINE_TENSOR;
+            lua_createtable(L, 0, 4);
+            lua_pushstring(L, track_names[e]);
+            lua_setfield(L, -2, "engine");
+            lua_pushstring(L, kind == NKI_INSTRS ? "LDWEIGHTS" : opcode(&like, buffer));
+            lua_setfield(L, -2, "opcode");
+            lua_pushinteger(L, count[e][kind]);
+            lua_setfield(L, -2, "count");
+            lua_pushnumber(L, ns[e][kind]);
+            lua_setfield(L, -2, "ns");
+            lua_rawseti(L, -2, ++n);
+        }
+    }
+    lua_setfield(L, -2, "opcodes");
+    const struct {
+        const char *name;
+        int64_t value;
+    } fields[] = {{"hbm_read", moved[0][0]},
+                  {"hbm_write", moved[0][1]},
+                  {"sbuf_read", moved[1][0]},
+                  {"sbuf_write", moved[1][1]},
+                  {"psum_read", moved[2][0]},
+                  {"psum_write", moved[2][1]},
+                  {"flops", sums[0]},
+                  {"adjusted_flops", sums[1]},
+                  {"transpose_flops", sums[2]},
+                  {"adjusted_transpose_flops", sums[3]},
+                  {"transposes", sums[4]},
+                  {"psum_read_sbuf_write_count", from_psum},
+                  {"psum_read_sbuf_write_bytes", from_psum_bytes}};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+        lua_pushinteger(L, fields[k].value);
+        lua_setfield(L, -2, fields[k].name);
+    }
+    return 1;
+}
+
+// timeline:instructions([{location = {[site] = text}, name = {[site] = text}}]) -> columns, one row per instruction in
+// program order, LoadStationary before its matmul
+int nki_timeline_instructions(lua_State *L) {
+    struct nki_box_schedule *b = nki_check_schedule(L);
+    lua_settop(L, 2);
+    if (!lua_isnil(L, 2)) luaL_checktype(L, 2, LUA_TTABLE);
+    const struct nki_schedule *s = &b->s;
+    const struct nki_instruction *items = s->machine->record.items;
+    size_t n = b->rows;
+    luaL_checkstack(L, 16, NULL);
+    lua_createtable(L, 0, 48);
+    double *start = nki_column(L, "start", DTYPE_FLOAT64, n), *finish = nki_column(L, "finish", DTYPE_FLOAT64, n);
+    double *done = nki_column(L, "done", DTYPE_FLOAT64, n), *busy = nki_column(L, "busy", DTYPE_FLOAT64, n);
+    double *wait = nki_column(L, "wait_ns", DTYPE_FLOAT64, n);
+    double *ready = nki_column(L, "ready", DTYPE_FLOAT64, n);
+    EACH(b, q, i, load) {
+        const struct nki_sched_row *r = &s->rows[i];
+        start[q] = load ? r->start + r->visible_ns - r->load_ns : r->start + r->visible_ns;
+        finish[q] = load ? r->start + r->visible_ns : r->active_end;
+        done[q] = load ? finish[q] : r->finish;
+        busy[q] = load ? finish[q] : r->busy;
+        wait[q] = load ? 0 : r->wait;
+        ready[q] = r->ready;
+    }
+    whole_ns(L, start, finish, n);
+    int64_t *entry = nki_column(L, "entry", DTYPE_INT64, n), *site = nki_column(L, "site", DTYPE_INT64, n);
+    int64_t *elements = nki_column(L, "elements", DTYPE_INT64, n), *flags = nki_column(L, "flags", DTYPE_INT64, n);
+    int64_t *k = nki_column(L, "k", DTYPE_INT64, n), *m = nki_column(L, "m", DTYPE_INT64, n);
+    int64_t *cols = nki_column(L, "n", DTYPE_INT64, n);
+    int64_t *bytes = nki_column(L, "bytes", DTYPE_INT64, n);
+    int64_t *descriptors = nki_column(L, "descriptors", DTYPE_INT64, n);
+    int64_t *descriptor = nki_column(L, "descriptor_bytes", DTYPE_INT64, n);
+    int64_t *predecessor = nki_column(L, "predecessor", DTYPE_INT64, n);
+    double *moved = nki_column(L, "moved", DTYPE_FLOAT64, n), *moved_end = nki_column(L, "moved_end", DTYPE_FLOAT64, n);
+    bool *transpose = nki_column(L, "transpose", DTYPE_BOOL, n);
+    bool *is_load = nki_column(L, "load", DTYPE_BOOL, n), *throttled = nki_column(L, "throttled", DTYPE_BOOL, n);
+    EACH(b, q, i, load) {
+        const struct nki_instruction *r = &items[i];
+        entry[q] = (int64_t)i;
+        site[q] = r->site;
+        elements[q] = load ? r->m : r->elements;
+        flags[q] = r->flags;
+        k[q] = r->k;
+        m[q] = r->m;
+        cols[q] = r->n;
+        bytes[q] = (int64_t)r->bytes;
+        if (r->bytes) {
+            struct nki_dma_shape shape;
+            nki_schedule_dma_shape(s->machine, r, &shape);
+            descriptors[q] = (int64_t)shape.descriptors;
+            descriptor[q] = shape.element;
+        }
+        predecessor[q] = s->rows[i].last ? (int64_t)b->row[s->rows[i].last - 1] : -1;
+        moved[q] = s->rows[i].moved;
+        moved_end[q] = s->rows[i].moved_end;
+        transpose[q] = (r->flags & NKI_FLAG_TRANSPOSE) != 0;
+        is_load[q] = load;
+        throttled[q] = s->rows[i].throttled;
+    }
+    static const char *const memory[3][2] = {
+        {"hbm_read", "hbm_write"}, {"sbuf_read", "sbuf_write"}, {"psum_read", "psum_write"}};
+    int64_t *moves[3][2];
+    for (int w = 0; w < 3; w++)
+        for (int d = 0; d < 2; d++) moves[w][d] = nki_column(L, memory[w][d], DTYPE_INT64, n);
+    int64_t *flops = nki_column(L, "flops", DTYPE_INT64, n);
+    int64_t *adjusted = nki_column(L, "adjusted_flops", DTYPE_INT64, n);
+    EACH(b, q, i, load) {
+        const struct nki_instruction *r = &items[i];
+        int64_t t[3][2];
+        traffic(r, !is_matmul(r) ? 0 : load ? 2 : 1, t);
+        for (int w = 0; w < 3; w++)
+            for (int d = 0; d < 2; d++) moves[w][d][q] = t[w][d];
+        if (is_matmul(r) && !load) operations(s->machine, r, &flops[q], &adjusted[q]);
+    }
+    static const char *const texts[] = {"engine", "opcode", "operands", "op",       "function",
+                                        "dge",    "mode",   "type",     "variable", "kind"};
+    static const char *const kinds[] = {NULL, "flow", "anti", "output", "engine", "memory"};
+    for (size_t which = 0; which < sizeof texts / sizeof *texts; which++) {
+        int32_t *codes;
+        struct nki_texts *t = nki_texts_begin(L, texts[which], n, &codes);
+        EACH(b, q, i, load) {
+            const struct nki_instruction *r = &items[i];
+            const struct nki_sched_row *row = &s->rows[i];
+            char buffer[256];
+            const char *text = NULL;
+            switch (which) {
+            case 0: text = track_names[row->track]; break;
+            case 1: text = load ? "LDWEIGHTS" : opcode(r, buffer); break;
+            case 2:
+                operands_text(buffer, r, load);
+                text = buffer;
+                break;
+            case 3: text = nki_instr_names[r->op]; break;
+            case 4:
+                if (row->track == NKI_TRACK_SCALAR && r->alu[0]) text = nki_ops[r->alu[0]].name;
+                break;
+            case 5:
+                if (r->bytes) text = dge_names[r->dge & 3];
+                break;
+            case 6: text = row->mode == 4 ? "4x" : row->mode == 2 ? "2x" : NULL; break;
+            case 7:
+                if (is_matmul(r)) text = r->flags & NKI_FLAG_TRANSPOSE ? "TRANSPOSE" : "REGULAR";
+                break;
+            case 8:
+                if (r->operands && r->region[0].storage)
+                    text = nki_storage_name(s->machine->storages[r->region[0].storage - 1], buffer);
+                break;
+            default: text = load ? NULL : kinds[row->last_kind]; break;
+            }
+            codes[q] = nki_texts_code(L, t, text);
+        }
+        nki_texts_end(L, t, texts[which]);
+    }
+    static const char *const given[] = {"location", "name"};
+    for (int which = 0; which < 2 && lua_istable(L, 2); which++) {
+        if (lua_getfield(L, 2, given[which]) == LUA_TTABLE) {
+            lua_insert(L, -2); // beneath the result
+            by_site(L, b, lua_gettop(L) - 1, given[which]);
+            lua_remove(L, -2);
+        } else {
+            lua_pop(L, 1);
+        }
+    }
+    return 1;
+}
+
+// The HBM tensor a DMA moves; the destination's where neither side is in HBM.
+static const struct nki_storage *variable_of(const struct nki_machine *m, const struct nki_instruction *r) {
+    for (int i = 0; i < r->operands; i++)
+        if (r->region[i].flags & NKI_REGION_HBM) return m->storages[r->region[i].storage - 1];
+    return r->operands ? m->storages[r->region[0].storage - 1] : NULL;
+}
+
+static const char *queue_type(const struct nki_machine *m, const struct nki_instruction *r) {
+    if (r->dge == NKI_DGE_SWDGE) return "software_dynamic";
+    if (r->dge == NKI_DGE_HWDGE) return "hardware_dynamic";
+    const struct nki_storage *st = variable_of(m, r);
+    return !st ? "data" : st->input ? "input" : st->output ? "output" : "data";
+}
+
+static const char *const queue_names[] = {"qSyncIO0", "qSyncOut0", "qScalarIO0", "qGpSimdDynamic0"};
+
+// Positions of transfers: record entries with bytes, in program order.
+static uint32_t *number_transfers(lua_State *L, const struct nki_schedule *s, size_t *count) {
+    uint32_t *id = lua_newuserdatauv(L, (s->count + 1) * sizeof *id, 0);
+    *count = 0;
+    for (size_t i = 0; i < s->count; i++) id[i] = s->machine->record.items[i].bytes ? (uint32_t)(*count)++ : UINT32_MAX;
+    return id;
+}
+
+// timeline:packets() -> columns start, finish, engine, queue, queue_name, queue_type, bytes, descriptors, transfer,
+// row, variable, read
+int nki_timeline_packets(lua_State *L) {
+    struct nki_box_schedule *b = nki_check_schedule(L);
+    const struct nki_schedule *s = &b->s;
+    size_t n = s->packet_count, transfers;
+    luaL_checkstack(L, 16, NULL);
+    uint32_t *id = number_transfers(L, s, &transfers);
+    uint32_t *seen = lua_newuserdatauv(L, (transfers + 1) * sizeof *seen, 0);
+    memset(seen, 0, (transfers + 1) * sizeof *seen);
+    lua_createtable(L, 0, 14);
+    double *start = nki_column(L, "start", DTYPE_FLOAT64, n), *finish = nki_column(L, "finish", DTYPE_FLOAT64, n);
+    int64_t *engine = nki_column(L, "engine", DTYPE_INT64, n), *queue = nki_column(L, "queue", DTYPE_INT64, n);
+    int64_t *bytes = nki_column(L, "bytes", DTYPE_INT64, n), *desc = nki_column(L, "descriptors", DTYPE_INT64, n);
+    int64_t *transfer = nki_column(L, "transfer", DTYPE_INT64, n), *row = nki_column(L, "row", DTYPE_INT64, n);
+    int64_t *index = nki_column(L, "index", DTYPE_INT64, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct nki_packet *p = &s->packets[i];
+        start[i] = p->start;
+        finish[i] = p->finish;
+        engine[i] = p->engine;
+        queue[i] = p->queue;
+        bytes[i] = (int64_t)p->bytes;
+        desc[i] = p->descriptors;
+        transfer[i] = id[p->row];
+        row[i] = b->row[p->row];
+        index[i] = seen[id[p->row]]++;
+    }
+    whole_ns(L, start, finish, n);
+    static const char *const texts[] = {"queue_name", "queue_type", "variable"};
+    for (int which = 0; which < 3; which++) {
+        int32_t *codes;
+        struct nki_texts *t = nki_texts_begin(L, texts[which], n, &codes);
+        for (size_t i = 0; i < n; i++) {
+            const struct nki_packet *p = &s->packets[i];
+            const struct nki_instruction *r = &s->machine->record.items[p->row];
+            char buffer[48];
+            const char *text = which == 0   ? queue_names[p->queue & 3]
+                               : which == 1 ? queue_type(s->machine, r)
+                                            : nki_storage_name(variable_of(s->machine, r), buffer);
+            codes[i] = nki_texts_code(L, t, text);
+        }
+        nki_texts_end(L, t, texts[which]);
+    }
+    return 1;
+}
+
+static const char *place(const struct nki_machine *m, const struct nki_region *g, bool source) {
+    if (!(g->flags & NKI_REGION_HBM)) return "[[SB]]";
+    const struct nki_storage *st = m->storages[g->storage - 1];
+    return st->input ? (source ? "[[INPUT]]" : "[INPUT]") : st->output ? "[OUTPUT]" : "[INTERNAL]";
+}
+
+static void side_text(char out[64], const struct nki_region *g, int what) {
+    out[0] = 0;
+    bool hbm = g->flags & NKI_REGION_HBM;
+    switch (what) {
+    case 0:
+        if (!hbm && g->parts == 1) snprintf(out, 64, "%u", g->part);
+        if (!hbm && g->parts > 1) snprintf(out, 64, "%u-%u", g->part, (unsigned)g->part + g->parts - 1);
+        return;
+    case 1:
+        snprintf(out, 64, hbm ? "[%u, %u]" : "[%u, %u]", hbm ? g->rows : g->parts,
+                 hbm ? (unsigned)(g->run / (nki_dtype_size(g->dtype) ? nki_dtype_size(g->dtype) : 1)) : g->elements);
+        return;
+    case 2: snprintf(out, 64, "[%llu]", (unsigned long long)g->offset); return;
+    default:
+        snprintf(out, 64, "[%u]", (unsigned)(g->stride / (nki_dtype_size(g->dtype) ? nki_dtype_size(g->dtype) : 1)));
+    }
+}
+
+// timeline:transfers() -> columns, one row per DMA instruction
+int nki_timeline_transfers(lua_State *L) {
+    struct nki_box_schedule *b = nki_check_schedule(L);
+    const struct nki_schedule *s = &b->s;
+    const struct nki_machine *machine = s->machine;
+    size_t n;
+    luaL_checkstack(L, 16, NULL);
+    number_transfers(L, s, &n);
+    uint32_t *of = lua_newuserdatauv(L, (n + 1) * sizeof *of, 0);
+    size_t at = 0;
+    for (size_t i = 0; i < s->count; i++)
+        if (machine->record.items[i].bytes) of[at++] = (uint32_t)i;
+    lua_createtable(L, 0, 36);
+    double *start = nki_column(L, "start", DTYPE_FLOAT64, n), *finish = nki_column(L, "finish", DTYPE_FLOAT64, n);
+    double *trigger = nki_column(L, "trigger", DTYPE_FLOAT64, n);
+    double *completion = nki_column(L, "completion", DTYPE_FLOAT64, n);
+    int64_t *row = nki_column(L, "row", DTYPE_INT64, n), *queue = nki_column(L, "queue", DTYPE_INT64, n);
+    int64_t *bytes = nki_column(L, "bytes", DTYPE_INT64, n), *read = nki_column(L, "read_bytes", DTYPE_INT64, n);
+    int64_t *write = nki_column(L, "write_bytes", DTYPE_INT64, n);
+    int64_t *descriptors = nki_column(L, "descriptors", DTYPE_INT64, n);
+    int64_t *element = nki_column(L, "descriptor_bytes", DTYPE_INT64, n);
+    int64_t *engines = nki_column(L, "engines", DTYPE_INT64, n);
+    int64_t *read_parts = nki_column(L, "read_parts", DTYPE_INT64, n);
+    int64_t *write_parts = nki_column(L, "write_parts", DTYPE_INT64, n);
+    bool *transpose = nki_column(L, "transpose", DTYPE_BOOL, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct nki_instruction *r = &machine->record.items[of[i]];
+        const struct nki_sched_row *t = &s->rows[of[i]];
+        struct nki_dma_shape shape;
+        nki_schedule_dma_shape(machine, r, &shape);
+        start[i] = t->moved;
+        finish[i] = t->moved_end;
+        trigger[i] = t->start;
+        completion[i] = t->finish;
+        row[i] = b->row[of[i]];
+        queue[i] = t->queue;
+        bytes[i] = (int64_t)r->bytes;
+        for (int k = 0; k < r->operands; k++) {
+            int64_t moved = (int64_t)region_bytes(&r->region[k]);
+            *(r->region[k].flags & NKI_REGION_WRITE ? &write[i] : &read[i]) += moved;
+        }
+        descriptors[i] = (int64_t)shape.descriptors;
+        element[i] = shape.element;
+        engines[i] = shape.engines;
+        read_parts[i] = r->operands > 1 ? r->region[1].parts : 0;
+        write_parts[i] = r->region[0].parts;
+        transpose[i] = (r->flags & NKI_FLAG_TRANSPOSE) != 0;
+    }
+    whole_ns(L, start, finish, n);
+    static const char *const texts[] = {"queue_name",   "queue_type", "variable",         "op",
+                                        "source",       "dest",       "read_partitions",  "read_shape",
+                                        "read_offset",  "read_steps", "write_partitions", "write_shape",
+                                        "write_offset", "write_steps"};
+    for (int which = 0; which < 14; which++) {
+        int32_t *codes;
+        struct nki_texts *t = nki_texts_begin(L, texts[which], n, &codes);
+        for (size_t i = 0; i < n; i++) {
+            const struct nki_instruction *r = &machine->record.items[of[i]];
+            const struct nki_region *dst = &r->region[0], *src = &r->region[r->operands > 1 ? 1 : 0];
+            char buffer[64];
+            const char *text = buffer;
+            switch (which) {
+            case 0: text = queue_names[s->rows[of[i]].queue & 3]; break;
+            case 1: text = queue_type(machine, r); break;
+            case 2: text = nki_storage_name(variable_of(machine, r), buffer); break;
+            case 3: text = nki_instr_names[r->op]; break;
+            case 4: text = place(machine, src, true); break;
+            case 5: text = place(machine, dst, false); break;
+            default: side_text(buffer, which < 10 ? src : dst, (which - 6) % 4); break;
+            }
+            codes[i] = nki_texts_code(L, t, text);
+        }
+        nki_texts_end(L, t, texts[which]);
+    }
+    return 1;
+}
+
+// timeline:flows() -> columns in_id, out_id (rows, or transfers), in_transfer, out_transfer (bool), kind, gap_ns: every
+// dependence, and each DMA's trigger
+int nki_timeline_flows(lua_State *L) {
+    struct nki_box_schedule *b = nki_check_schedule(L);
+    const struct nki_schedule *s = &b->s;
+    size_t transfers;
+    luaL_checkstack(L, 16, NULL);
+    uint32_t *id = number_transfers(L, s, &transfers);
+    size_t n = (size_t)s->first[s->count] + transfers;
+    lua_createtable(L, 0, 8);
+    int64_t *in = nki_column(L, "in_id", DTYPE_INT64, n), *out = nki_column(L, "out_id", DTYPE_INT64, n);
+    bool *in_transfer = nki_column(L, "in_transfer", DTYPE_BOOL, n);
+    bool *out_transfer = nki_column(L, "out_transfer", DTYPE_BOOL, n);
+    double *gap = nki_column(L, "gap_ns", DTYPE_FLOAT64, n);
+    static const char *const kinds[] = {"DGE_TRIGGER", "FLOW_DEPENDENCE", "ANTI_DEPENDENCE", "OUTPUT_DEPENDENCE"};
+    int32_t *codes;
+    struct nki_texts *t = nki_texts_begin(L, "kind", n, &codes);
+    for (int k = 0; k < 4; k++) nki_texts_code(L, t, kinds[k]);
+    size_t at = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++, at++) {
+            uint32_t from = s->edges[k].from;
+            in_transfer[at] = id[from] != UINT32_MAX;
+            in[at] = in_transfer[at] ? (int64_t)id[from] : (int64_t)b->row[from];
+            out[at] = b->row[i];
+            double waited = s->rows[i].start - s->rows[from].finish;
+            gap[at] = waited > 0 ? waited : 0;
+            codes[at] = s->edges[k].kind <= NKI_DEP_OUTPUT ? s->edges[k].kind : 1;
+        }
+        if (id[i] == UINT32_MAX) continue;
+        in[at] = b->row[i];
+        out[at] = id[i];
+        out_transfer[at] = true;
+        gap[at] = s->rows[i].moved - s->rows[i].busy;
+        codes[at++] = 0;
+    }
+    nki_texts_end(L, t, "kind");
+    return 1;
+}

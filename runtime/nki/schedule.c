@@ -1,0 +1,622 @@
+// SPDX-License-Identifier: MIT
+// schedule.c: the simulation: engines take instructions in order of time, waiting for dependences, memory and ports.
+//
+// Each stream of instructions (the five engines, and loads and stores apart, because a store that waits for its data
+// must not hold up the loads behind it) shows a window of its next instructions. The one that can start first starts;
+// that fixes when its results are there, which may make others ready. Starts are thus taken in order of time, and
+// memory that becomes free is given out in between.
+#include "nki/schedule.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum stream { ST_TENSOR, ST_VECTOR, ST_SCALAR, ST_GPSIMD, ST_SYNC, ST_LOAD, ST_STORE, STREAMS };
+enum { QUEUE_LOAD, QUEUE_STORE, QUEUE_SCALAR, QUEUE_GPSIMD };
+
+#define WINDOW_MAX 128
+#define RING 4096
+#define SAMPLES 4096
+
+struct slot { // an instruction in a window
+    uint32_t instr;
+    struct nki_cost cost;
+    uint16_t tiles; // PE: the 32 x 32 groups it uses, 4 x 4
+};
+
+struct window {
+    struct slot slot[WINDOW_MAX];
+    int count;
+    uint32_t next; // position in the stream's list
+    bool dirty;
+    int choice; // -1: nothing can start
+    double start;
+};
+
+struct state { // of an instruction, while it waits
+    double ready;
+    uint32_t pending; // unresolved dependences and storages without memory
+    uint32_t from;    // what made it ready last, +1
+    uint8_t kind;
+    uint8_t stream;
+};
+
+struct release {
+    double time;
+    uint32_t storage;
+};
+
+struct work { // of the Tensor Engine, for its throttle
+    double start, finish, amount;
+};
+
+struct sim {
+    struct nki_schedule *s;
+    const struct nki_machine *m;
+    const struct nki_schedule_model *c;
+    struct state *state;
+    uint32_t *list[STREAMS]; // instructions of each stream in program order
+    uint32_t length[STREAMS];
+    struct window window[STREAMS];
+    int depth;
+    uint32_t *out, *out_first; // successors: positions in s->edges turned round
+    uint8_t *out_kind;
+    double free[NKI_TRACKS];
+    double tile_free[16];
+    double last_busy;              // duration of the previous matmul
+    uint32_t last_row[NKI_TRACKS]; // +1
+    double dma_free[16], dge_free[2];
+    bool vector_fast; // the last Vector instruction ran in a mode that takes GpSimd's port
+    double vector_psum_free, scalar_psum_free;
+    // memory
+    uint32_t *order; // storages in the order they are first written
+    uint32_t *needs; // the instruction that first writes each
+    uint32_t *left;  // accesses to come, per storage id
+    double *released;
+    uint32_t order_count, order_next;
+    int64_t used[2], limit[2]; // SBUF, PSUM: bytes times quarters
+    int64_t quarter[2][4];
+    struct release *heap;
+    uint32_t heap_count, heap_capacity;
+    uint32_t sample_skip, sample_seen;
+    // throttle
+    struct work ring[RING];
+    uint32_t ring_head, ring_tail;
+    double ring_sum;
+    double now;
+    bool failed;
+};
+
+// --- storages
+// ---------------------------------------------------------------------------------------------------------------
+
+static int64_t bytes_of(const struct nki_storage *st) { return st->free_elems * (int64_t)nki_dtype_size(st->dtype); }
+static int quarters_of(const struct nki_storage *st) { return st->partitions <= 32 ? 1 : st->partitions <= 64 ? 2 : 4; }
+static bool managed(const struct nki_storage *st) { return nki_on_chip(st->buffer) && st->address_byte < 0; }
+
+static void sample(struct sim *x, double time) {
+    struct nki_schedule *s = x->s;
+    if (x->sample_seen++ % x->sample_skip) return;
+    if (s->memory_count && s->memory[s->memory_count - 1].time == time) s->memory_count--;
+    if (s->memory_count == SAMPLES) {
+        for (size_t i = 0; i < SAMPLES / 2; i++) s->memory[i] = s->memory[2 * i];
+        s->memory_count = SAMPLES / 2;
+        x->sample_skip *= 2;
+    }
+    struct nki_occupancy *o = &s->memory[s->memory_count++];
+    o->time = time;
+    memcpy(o->sbuf, x->quarter[0], sizeof o->sbuf);
+    o->psum = x->quarter[1][0];
+}
+
+static void account(struct sim *x, const struct nki_storage *st, int sign, double time) {
+    int which = st->buffer == NKI_PSUM, n = quarters_of(st);
+    x->used[which] += sign * bytes_of(st) * n;
+    for (int q = 0; q < n; q++) x->quarter[which][q] += sign * bytes_of(st);
+    sample(x, time);
+}
+
+static void touch_ready(struct sim *x, uint32_t i, double time, uint32_t from, uint8_t kind) {
+    struct state *t = &x->state[i];
+    if (time > t->ready || !t->kind) {
+        if (time > t->ready) t->ready = time;
+        t->from = from;
+        t->kind = kind;
+    }
+    t->pending--;
+    if (!t->pending) x->window[t->stream].dirty = true;
+}
+
+// Give memory to the next storages in program order, as long as it suffices.
+static void admit(struct sim *x, double time, bool force) {
+    while (x->order_next < x->order_count) {
+        const struct nki_storage *st = x->m->storages[x->order[x->order_next] - 1];
+        int which = st->buffer == NKI_PSUM;
+        if (x->used[which] + bytes_of(st) * quarters_of(st) > x->limit[which]) {
+            if (!force) return;
+            force = false;
+            x->s->overcommits++;
+        }
+        account(x, st, 1, time);
+        touch_ready(x, x->needs[x->order_next], time, 0, NKI_DEP_MEMORY);
+        x->order_next++;
+    }
+}
+
+static void heap_push(struct sim *x, double time, uint32_t storage) {
+    if (x->heap_count == x->heap_capacity) {
+        uint32_t capacity = x->heap_capacity ? x->heap_capacity * 2 : 1024;
+        struct release *heap = realloc(x->heap, capacity * sizeof *heap);
+        if (!heap) {
+            x->failed = true;
+            return;
+        }
+        x->heap = heap;
+        x->heap_capacity = capacity;
+    }
+    uint32_t k = x->heap_count++;
+    while (k && x->heap[(k - 1) / 2].time > time) {
+        x->heap[k] = x->heap[(k - 1) / 2];
+        k = (k - 1) / 2;
+    }
+    x->heap[k] = (struct release){.time = time, .storage = storage};
+}
+
+static struct release heap_pop(struct sim *x) {
+    struct release top = x->heap[0], last = x->heap[--x->heap_count];
+    uint32_t k = 0;
+    for (;;) {
+        uint32_t child = 2 * k + 1;
+        if (child >= x->heap_count) break;
+        if (child + 1 < x->heap_count && x->heap[child + 1].time < x->heap[child].time) child++;
+        if (x->heap[child].time >= last.time) break;
+        x->heap[k] = x->heap[child];
+        k = child;
+    }
+    x->heap[k] = last;
+    return top;
+}
+
+static void free_until(struct sim *x, double time) {
+    while (x->heap_count && x->heap[0].time <= time) {
+        struct release r = heap_pop(x);
+        account(x, x->m->storages[r.storage - 1], -1, r.time);
+    }
+    admit(x, time, false);
+}
+
+// --- windows
+// ----------------------------------------------------------------------------------------------------------------
+
+static enum stream stream_of(const struct nki_instruction *r, const struct nki_cost *cost) {
+    if (!cost->dma) return (enum stream)cost->track;
+    if (r->dge == NKI_DGE_SWDGE) return ST_GPSIMD;
+    if (cost->track == NKI_TRACK_SCALAR) return ST_SCALAR;
+    return r->operands && r->region[0].flags & NKI_REGION_HBM ? ST_STORE : ST_LOAD;
+}
+
+static const uint8_t track_of_stream[STREAMS] = {NKI_TRACK_TENSOR, NKI_TRACK_VECTOR, NKI_TRACK_SCALAR, NKI_TRACK_GPSIMD,
+                                                 NKI_TRACK_SYNC,   NKI_TRACK_SYNC,   NKI_TRACK_SYNC};
+
+static uint16_t tiles_of(const struct nki_instruction *r) {
+    if (!r->tile[2] || !r->tile[3]) return 0xffff;
+    uint16_t mask = 0;
+    for (int i = r->tile[0]; i < r->tile[0] + r->tile[2] && i < 4; i++)
+        for (int j = r->tile[1]; j < r->tile[1] + r->tile[3] && j < 4; j++) mask |= (uint16_t)(1u << (4 * i + j));
+    return mask ? mask : 0xffff;
+}
+
+static void refill(struct sim *x, enum stream st) {
+    struct window *w = &x->window[st];
+    while (w->count < x->depth && w->next < x->length[st]) {
+        struct slot *slot = &w->slot[w->count++];
+        slot->instr = x->list[st][w->next++];
+        const struct nki_instruction *r = &x->m->record.items[slot->instr];
+        nki_schedule_cost(x->m, x->c, r, &slot->cost);
+        slot->tiles = st == ST_TENSOR ? tiles_of(r) : 0;
+        w->dirty = true;
+    }
+}
+
+// When the engine and its ports are free for this instruction.
+static double port_free(const struct sim *x, const struct slot *slot) {
+    const struct nki_cost *cost = &slot->cost;
+    double t = x->free[cost->track];
+    if (cost->track == NKI_TRACK_TENSOR && !cost->dma) {
+        t = 0;
+        for (int i = 0; i < 16; i++)
+            if (slot->tiles >> i & 1 && x->tile_free[i] > t) t = x->tile_free[i];
+    }
+    if (cost->dma) return t;
+    int gp = (int)x->c->vector_gpsimd_port;
+    if (gp && cost->track == NKI_TRACK_VECTOR && (gp == 1 || cost->mode > 1) && x->free[NKI_TRACK_GPSIMD] > t)
+        t = x->free[NKI_TRACK_GPSIMD];
+    if (gp && cost->track == NKI_TRACK_GPSIMD && (gp == 1 || x->vector_fast) && x->free[NKI_TRACK_VECTOR] > t)
+        t = x->free[NKI_TRACK_VECTOR];
+    if (x->c->vector_scalar_port > 0 && cost->psum) {
+        if (cost->track == NKI_TRACK_VECTOR && x->scalar_psum_free > t) t = x->scalar_psum_free;
+        if (cost->track == NKI_TRACK_SCALAR && x->vector_psum_free > t) t = x->vector_psum_free;
+    }
+    return t;
+}
+
+static void choose(struct sim *x, enum stream st) {
+    struct window *w = &x->window[st];
+    w->dirty = false;
+    w->choice = -1;
+    w->start = INFINITY;
+    for (int i = 0; i < w->count; i++) {
+        const struct state *t = &x->state[w->slot[i].instr];
+        if (t->pending) continue;
+        double start = port_free(x, &w->slot[i]);
+        if (t->ready > start) start = t->ready;
+        if (start < w->start) {
+            w->start = start;
+            w->choice = i;
+            if (start <= x->now) return;
+        }
+    }
+}
+
+// --- the Tensor Engine's clock
+// ----------------------------------------------------------------------------------------------
+
+// After work begins the engine runs at a share of its rate, and again whenever its utilisation over the window falls
+// below that share [neuron-explorer glossary, dI/dt throttling].
+static bool limited(struct sim *x, double t) {
+    double window = x->c->throttle_window_ns;
+    if (window <= 0) return false;
+    double from = t - window;
+    while (x->ring_tail != x->ring_head && x->ring[x->ring_tail % RING].finish <= from)
+        x->ring_sum -= x->ring[x->ring_tail++ % RING].amount;
+    if (x->ring_tail == x->ring_head) x->ring_sum = 0;
+    double sum = x->ring_sum;
+    if (x->ring_tail != x->ring_head) {
+        const struct work *w = &x->ring[x->ring_tail % RING];
+        if (w->start < from && w->finish > w->start) sum -= w->amount * (from - w->start) / (w->finish - w->start);
+    }
+    return sum < window * x->c->throttle_share * 0.97;
+}
+
+static void did_work(struct sim *x, double start, double finish, double amount) {
+    if (x->c->throttle_window_ns <= 0) return;
+    if (x->ring_head - x->ring_tail == RING) x->ring_sum -= x->ring[x->ring_tail++ % RING].amount;
+    x->ring[x->ring_head++ % RING] = (struct work){start, finish, amount};
+    x->ring_sum += amount;
+}
+
+static void note_throttle(struct sim *x, double start, double finish) {
+    struct nki_schedule *s = x->s;
+    if (s->throttled_count && start <= s->throttled[s->throttled_count - 1].finish + 100) {
+        if (finish > s->throttled[s->throttled_count - 1].finish) s->throttled[s->throttled_count - 1].finish = finish;
+        return;
+    }
+    if (s->throttled_count == s->throttled_capacity) {
+        size_t capacity = s->throttled_capacity ? s->throttled_capacity * 2 : 256;
+        struct nki_span *spans = realloc(s->throttled, capacity * sizeof *spans);
+        if (!spans) {
+            x->failed = true;
+            return;
+        }
+        s->throttled = spans;
+        s->throttled_capacity = capacity;
+    }
+    s->throttled[s->throttled_count++] = (struct nki_span){start, finish};
+}
+
+// --- starting an instruction
+// ------------------------------------------------------------------------------------------------
+
+static void start_matmul(struct sim *x, struct nki_sched_row *row, const struct slot *slot) {
+    double busy = slot->cost.busy_ns, load = slot->cost.load_ns, latency = slot->cost.latency_ns;
+    double free = 0;
+    for (int i = 0; i < 16; i++)
+        if (slot->tiles >> i & 1 && x->tile_free[i] > free) free = x->tile_free[i];
+    double visible = row->start > free ? load : load > x->last_busy ? load - x->last_busy : 0;
+    x->last_busy = busy;
+    double amount = busy + visible;
+    row->throttled = limited(x, row->start);
+    double slow = row->throttled ? 1 / x->c->throttle_share : 1;
+    row->busy = row->start + amount * slow;
+    row->finish = row->busy + latency * slow;
+    row->load_ns = load * slow;
+    row->visible_ns = visible * slow;
+    // Tiles of the array that work side by side count once: by their share of it.
+    double share = __builtin_popcount(slot->tiles) / 16.0;
+    did_work(x, row->start, row->busy, amount * share);
+    if (row->throttled) note_throttle(x, row->start, row->busy);
+    for (int i = 0; i < 16; i++)
+        if (slot->tiles >> i & 1) x->tile_free[i] = row->busy;
+}
+
+static void add_packet(struct sim *x, const struct nki_packet *p) {
+    struct nki_schedule *s = x->s;
+    if (s->packet_count == s->packet_capacity) {
+        size_t capacity = s->packet_capacity ? s->packet_capacity * 2 : 4096;
+        struct nki_packet *packets = realloc(s->packets, capacity * sizeof *packets);
+        if (!packets) {
+            x->failed = true;
+            return;
+        }
+        s->packets = packets;
+        s->packet_capacity = capacity;
+    }
+    s->packets[s->packet_count++] = *p;
+}
+
+static void start_dma(struct sim *x, struct nki_sched_row *row, const struct slot *slot, enum stream st) {
+    const struct nki_schedule_model *c = x->c;
+    const struct nki_instruction *r = &x->m->record.items[slot->instr];
+    row->busy = row->start + slot->cost.busy_ns;
+    row->queue = st == ST_STORE    ? QUEUE_STORE
+                 : st == ST_SCALAR ? QUEUE_SCALAR
+                 : st == ST_GPSIMD ? QUEUE_GPSIMD
+                                   : QUEUE_LOAD;
+    double sent = row->busy;
+    if (r->dge == NKI_DGE_HWDGE) { // two descriptor generators, one beside Sync and one beside Scalar
+        double *dge = &x->dge_free[st == ST_SCALAR];
+        if (sent > *dge) *dge = sent;
+        *dge += c->dma_hwdge_ns;
+        sent = *dge;
+    }
+    struct nki_dma_shape shape;
+    nki_schedule_dma_shape(x->m, r, &shape);
+    double arrive = sent + c->dma_start_ns, first = INFINITY, last = 0;
+    for (int e = 0; e < 16; e++) {
+        if (!shape.per_engine[e]) continue;
+        double begin = x->dma_free[e] > arrive ? x->dma_free[e] : arrive;
+        double time = nki_schedule_dma_service(x->m, c, r, &shape, e);
+        if (x->dma_free[e] < arrive) time += c->dma_idle_ns;
+        double end = begin + time;
+        x->dma_free[e] = end;
+        if (begin < first) first = begin;
+        if (end > last) last = end;
+        add_packet(x, &(struct nki_packet){.start = begin,
+                                           .finish = end,
+                                           .row = slot->instr,
+                                           .descriptors = shape.per_engine[e],
+                                           .bytes = shape.bytes[e],
+                                           .engine = (uint8_t)e,
+                                           .queue = (uint8_t)row->queue});
+    }
+    row->moved = first;
+    row->moved_end = last;
+    row->finish = last + c->dma_done_ns;
+}
+
+// When `to` may start because of what `from` did.
+static double available(const struct sim *x, uint32_t from, uint32_t to, uint8_t kind) {
+    const struct nki_sched_row *row = &x->s->rows[from];
+    const struct nki_instruction *a = &x->m->record.items[from], *b = &x->m->record.items[to];
+    enum stream sa = x->state[from].stream, sb = x->state[to].stream;
+    if (a->bytes) return row->finish;
+    bool same = track_of_stream[sa] == track_of_stream[sb] && !b->bytes;
+    if (same && (sa == ST_TENSOR || kind != NKI_DEP_FLOW)) return row->busy; // the pipeline keeps the order
+    double t = kind == NKI_DEP_ANTI ? row->busy : row->finish;
+    return same ? t : t + x->c->semaphore_ns;
+}
+
+static void release_operands(struct sim *x, uint32_t i, double time) {
+    const struct nki_instruction *r = &x->m->record.items[i];
+    for (int k = 0; k < r->operands; k++) {
+        uint32_t id = r->region[k].storage;
+        if (!id || !managed(x->m->storages[id - 1])) continue;
+        if (time > x->released[id]) x->released[id] = time;
+        if (!--x->left[id]) heap_push(x, x->released[id], id);
+    }
+}
+
+static void issue(struct sim *x, enum stream st) {
+    struct window *w = &x->window[st];
+    struct slot slot = w->slot[w->choice];
+    uint32_t i = slot.instr;
+    struct nki_sched_row *row = &x->s->rows[i];
+    struct state *t = &x->state[i];
+    row->start = w->start;
+    row->ready = t->ready;
+    row->track = track_of_stream[st];
+    row->mode = slot.cost.mode;
+    double before = x->free[row->track];
+    row->wait = row->start > before ? row->start - before : 0;
+    row->last_kind = before > t->ready ? NKI_DEP_ENGINE : t->kind;
+    row->last = before > t->ready ? x->last_row[row->track] : t->from;
+    if (slot.cost.dma) {
+        start_dma(x, row, &slot, st);
+    } else if (st == ST_TENSOR) {
+        start_matmul(x, row, &slot);
+    } else {
+        row->busy = row->start + slot.cost.busy_ns;
+        row->finish = row->busy + slot.cost.latency_ns;
+    }
+    if (row->busy > x->free[row->track]) x->free[row->track] = row->busy;
+    if (!slot.cost.dma) {
+        if (st == ST_VECTOR) x->vector_fast = slot.cost.mode > 1;
+        if (st == ST_VECTOR && slot.cost.psum) x->vector_psum_free = row->busy;
+        if (st == ST_SCALAR && slot.cost.psum) x->scalar_psum_free = row->busy;
+    }
+    // A row is shown until its results are there or the next one starts.
+    uint32_t last = x->last_row[row->track];
+    if (last) {
+        struct nki_sched_row *old = &x->s->rows[last - 1];
+        if (old->active_end > row->start) old->active_end = old->busy > row->start ? old->busy : row->start;
+    }
+    row->active_end = slot.cost.dma ? row->busy : row->finish;
+    x->last_row[row->track] = i + 1;
+    for (uint32_t k = x->out_first[i]; k < x->out_first[i + 1]; k++)
+        touch_ready(x, x->out[k], available(x, i, x->out[k], x->out_kind[k]), i + 1, x->out_kind[k]);
+    release_operands(x, i, row->finish);
+    memmove(&w->slot[w->choice], &w->slot[w->choice + 1], (size_t)(w->count - w->choice - 1) * sizeof *w->slot);
+    w->count--;
+    w->dirty = true;
+    refill(x, st);
+    for (int k = 0; k < STREAMS; k++)
+        if (track_of_stream[k] == row->track) x->window[k].dirty = true;
+    if (x->c->vector_gpsimd_port > 0 || x->c->vector_scalar_port > 0)
+        x->window[ST_VECTOR].dirty = x->window[ST_SCALAR].dirty = x->window[ST_GPSIMD].dirty = true;
+}
+
+// --- preparation
+// ------------------------------------------------------------------------------------------------------------
+
+static bool turn_edges(struct sim *x) {
+    struct nki_schedule *s = x->s;
+    size_t n = s->count, edges = s->first[n];
+    x->out_first = calloc(n + 2, sizeof *x->out_first);
+    x->out = malloc((edges + 1) * sizeof *x->out);
+    x->out_kind = malloc(edges + 1);
+    if (!x->out_first || !x->out || !x->out_kind) return false;
+    for (size_t k = 0; k < edges; k++) x->out_first[s->edges[k].from + 2]++;
+    for (size_t i = 2; i <= n + 1; i++) x->out_first[i] += x->out_first[i - 1];
+    for (uint32_t i = 0; i < n; i++) {
+        for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++) {
+            uint32_t at = x->out_first[s->edges[k].from + 1]++;
+            x->out[at] = i;
+            x->out_kind[at] = s->edges[k].kind;
+        }
+    }
+    return true;
+}
+
+static bool prepare(struct sim *x) {
+    struct nki_schedule *s = x->s;
+    size_t n = s->count;
+    uint32_t storages = x->m->storage_count;
+    x->state = calloc(n + 1, sizeof *x->state);
+    x->order = calloc(storages + 1, sizeof *x->order);
+    x->needs = calloc(storages + 1, sizeof *x->needs);
+    x->left = calloc(storages + 1, sizeof *x->left);
+    x->released = calloc(storages + 1, sizeof *x->released);
+    s->rows = calloc(n + 1, sizeof *s->rows);
+    s->memory = malloc(SAMPLES * sizeof *s->memory);
+    if (!x->state || !x->order || !x->needs || !x->left || !x->released || !s->rows || !s->memory) return false;
+    for (size_t i = 0; i < n; i++) {
+        const struct nki_instruction *r = &x->m->record.items[i];
+        struct nki_cost cost;
+        nki_schedule_cost(x->m, x->c, r, &cost);
+        x->state[i].stream = (uint8_t)stream_of(r, &cost);
+        x->length[x->state[i].stream]++;
+        x->state[i].ready = x->c->launch_ns;
+        x->state[i].pending = s->first[i + 1] - s->first[i];
+        for (int k = 0; k < r->operands; k++) {
+            uint32_t id = r->region[k].storage;
+            if (!id || !managed(x->m->storages[id - 1])) continue;
+            if (!x->left[id]++) {
+                x->order[x->order_count] = id;
+                x->needs[x->order_count++] = (uint32_t)i;
+                x->state[i].pending++;
+            }
+        }
+    }
+    for (int st = 0; st < STREAMS; st++) {
+        x->list[st] = malloc((x->length[st] + 1) * sizeof **x->list);
+        if (!x->list[st]) return false;
+        x->length[st] = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        int st = x->state[i].stream;
+        x->list[st][x->length[st]++] = (uint32_t)i;
+    }
+    return turn_edges(x);
+}
+
+static void close_sim(struct sim *x) {
+    for (int st = 0; st < STREAMS; st++) free(x->list[st]);
+    free(x->state);
+    free(x->out);
+    free(x->out_first);
+    free(x->out_kind);
+    free(x->order);
+    free(x->needs);
+    free(x->left);
+    free(x->released);
+    free(x->heap);
+    free(x);
+}
+
+static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedule_watch *watch) {
+    struct nki_schedule *s = x->s;
+    size_t n = s->count;
+    x->now = x->c->launch_ns;
+    for (int k = 0; k < NKI_TRACKS; k++) x->free[k] = x->now;
+    for (int k = 0; k < 16; k++) x->tile_free[k] = x->now;
+    for (int st = 0; st < STREAMS; st++) {
+        x->window[st].dirty = true;
+        refill(x, (enum stream)st);
+    }
+    admit(x, x->now, false);
+    for (size_t done = 0; done < n && !x->failed;) {
+        int best = -1;
+        double start = INFINITY;
+        for (int st = 0; st < STREAMS; st++) {
+            struct window *w = &x->window[st];
+            if (w->dirty) choose(x, (enum stream)st);
+            if (w->choice >= 0 && w->start < start) {
+                start = w->start;
+                best = st;
+            }
+        }
+        bool waiting = x->order_next < x->order_count && x->heap_count;
+        if (waiting && x->heap[0].time <= start) {
+            if (x->heap[0].time > x->now) x->now = x->heap[0].time;
+            free_until(x, x->heap[0].time);
+            continue;
+        }
+        if (best < 0) { // nothing can start before memory is given out that there is not
+            if (x->order_next >= x->order_count) return NKI_SCHEDULE_TOO_LARGE; // cannot be: dependences point back
+            admit(x, x->now, true);
+            continue;
+        }
+        if (start > x->now) x->now = start;
+        issue(x, (enum stream)best);
+        if (++done % 65536 == 0 && watch && watch->stop && watch->stop(watch->context, done, n))
+            return NKI_SCHEDULE_STOPPED;
+    }
+    if (x->failed) return NKI_SCHEDULE_MEMORY;
+    while (x->heap_count) { // the rest becomes free, for the record of occupancy
+        struct release r = heap_pop(x);
+        account(x, x->m->storages[r.storage - 1], -1, r.time);
+    }
+    return NKI_SCHEDULE_OK;
+}
+
+enum nki_schedule_status nki_schedule_run(struct nki_schedule *s, const struct nki_machine *m,
+                                          const struct nki_schedule_model *model,
+                                          const struct nki_schedule_watch *watch) {
+    *s = (struct nki_schedule){.machine = m, .model = *model, .count = m->record.count};
+    if (m->record.count > UINT32_MAX / 4) return NKI_SCHEDULE_TOO_LARGE;
+    struct sim *x = calloc(1, sizeof *x);
+    enum nki_schedule_status status = NKI_SCHEDULE_MEMORY;
+    if (x && nki_schedule_dependences(s)) {
+        x->s = s;
+        x->m = m;
+        x->c = &s->model;
+        x->sample_skip = 1;
+        x->depth = model->window < 1 ? 1 : model->window > WINDOW_MAX ? WINDOW_MAX : (int)model->window;
+        x->limit[0] = m->target.sbuf_bytes * 4;
+        x->limit[1] = m->target.psum_bytes * 4;
+        if (prepare(x)) status = simulate(x, watch);
+    }
+    if (x) close_sim(x);
+    if (status != NKI_SCHEDULE_OK) {
+        nki_schedule_close(s);
+        return status;
+    }
+    s->first_ns = INFINITY;
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->rows[i].start < s->first_ns) s->first_ns = s->rows[i].start;
+        if (s->rows[i].finish > s->last_ns) s->last_ns = s->rows[i].finish;
+    }
+    if (!s->count) s->first_ns = s->last_ns = model->launch_ns;
+    s->total_ns = s->last_ns + model->finish_ns;
+    return NKI_SCHEDULE_OK;
+}
+
+void nki_schedule_close(struct nki_schedule *s) {
+    free(s->rows);
+    free(s->edges);
+    free(s->first);
+    free(s->packets);
+    free(s->throttled);
+    free(s->memory);
+    *s = (struct nki_schedule){0};
+}
