@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,12 +90,23 @@ static void remove_leftovers(const char *path) {
     free(folder);
 }
 
+// The mode is given at creation: a confined worker may not change it later.
 static bool make_temporary(struct store *s, struct trace_error *err) {
-    size_t size = strlen(s->path) + sizeof MARK + 6;
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    size_t base = strlen(s->path), size = base + sizeof MARK + 6;
+    struct stat old;
+    mode_t mode = stat(s->path, &old) == 0 && S_ISREG(old.st_mode) ? old.st_mode & 0777 : 0666;
     s->temporary = malloc(size);
     if (!s->temporary) return no_memory(err);
     snprintf(s->temporary, size, "%s" MARK "XXXXXX", s->path);
-    s->fd = mkostemp(s->temporary, O_CLOEXEC);
+    char *random = s->temporary + size - 7;
+    for (int tries = 0; s->fd < 0 && tries < 100; tries++) {
+        uint8_t bytes[6];
+        if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return trace_fail_errno(err, errno, "create", s->path);
+        for (int i = 0; i < 6; i++) random[i] = letters[bytes[i] % (sizeof letters - 1)];
+        s->fd = open(s->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (s->fd < 0 && errno != EEXIST) break;
+    }
     if (s->fd < 0) {
         int error = errno;
         free(s->temporary);
@@ -102,11 +114,6 @@ static bool make_temporary(struct store *s, struct trace_error *err) {
         return trace_fail_errno(err, error, "create", s->path);
     }
     flock(s->fd, LOCK_EX | LOCK_NB);
-    mode_t mask = umask(0);
-    umask(mask);
-    struct stat old;
-    mode_t mode = stat(s->path, &old) == 0 && S_ISREG(old.st_mode) ? old.st_mode & 0777 : 0666 & ~mask;
-    fchmod(s->fd, mode);
     return true;
 }
 

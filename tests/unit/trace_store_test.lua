@@ -117,6 +117,8 @@ t.test("store: nothing under the target's name changes before the commit, and no
   end
   t.eq(files(folder), { "p.db" })
   t.eq(t.read(path), "old")
+  os.remove(path)
+  t.write(folder .. "/plain", "x")
   local first <close> = assert(trace.store_create(path, { table_of("T", "a i64") }))
   local second <close> = assert(trace.store_create(path, { table_of("T", "a i64") }))
   assert(first:append("T", { a = 1 }))
@@ -124,6 +126,8 @@ t.test("store: nothing under the target's name changes before the commit, and no
   t.eq(first:commit(), true)
   t.eq(contents(path, "select a from T"), { { a = 1 } })
   t.eq(second:commit(), true)
+  t.eq(assert(fs.stat(path)).mode & 511, assert(fs.stat(folder .. "/plain")).mode & 511, "the mode of any new file")
+  os.remove(folder .. "/plain")
   t.eq(contents(path, "select a from T"), { { a = 2 } })
   t.eq(files(folder), { "p.db" })
 end)

@@ -20,8 +20,8 @@ function fixtures.node()
   if not run(("mkdir -p %s"):format(HOME)) then return nil, HOME .. " cannot be made" end
   if not (same_file(HERE .. "/package.json", HOME .. "/package.json") and run(("test -e %s/complete"):format(HOME))) then
     local log <const> = HOME .. "/install.log"
-    local ok <const> = run(("cp %s/package.json %s/ && cd %s && rm -f complete && timeout 300 npm install --no-audit --no-fund --no-package-lock >install.log 2>&1 && touch complete")
-      :format(HERE, HOME, HOME))
+    local npm <const> = "timeout 300 npm install --no-audit --no-fund --no-package-lock >install.log 2>&1"
+    local ok <const> = run(("cp %s/package.json %s/ && cd %s && rm -f complete && %s && touch complete"):format(HERE, HOME, HOME, npm))
     if not ok then return nil, "npm could not install the packages (see " .. log .. ")" end
   end
   return true
