@@ -53,7 +53,9 @@ end
 local function result_of(step)
   local after <const> = step.after or {}
   local wrong <const> = after.wrong and ("%d of %d elements wrong in a quick look"):format(after.wrong, after.count)
-  if after.rank == "proved" then return "it is proved" end
+  if after.rank == "proved" then
+    return "it is proved" .. (after.refuted and (" for the cases given, but fits only them: it is wrong for %s"):format(after.refuted) or "")
+  end
   if after.rank == "checks" then return "it builds; without a reference its numbers are not judged" end
   if after.rank == "builds" then
     return after.wrong == 0 and "it builds, but the proof does not hold yet" or "it builds, numbers wrong" .. (wrong and ": " .. wrong or "")

@@ -3,10 +3,12 @@
 -- belongs, a missing clamp, a loop bound, another tile. They are hypotheses, not repairs: whoever asks tries them on the machine and
 -- keeps what is proved.
 --
---   edits.all(tree, source, entry_node[, kinds]) -> list of {title, edits, kind}; likeliest kinds first
---   edits.causes(...)                   -> only the kinds that explain a kernel that does not build
+--   edits.all(tree, source, entry_node[, kinds])         -> list of {title, edits, kind}; likeliest kinds first
+--   edits.causes(tree, source, entry_node, diagnostic)   -> the kinds that explain a kernel that does not build; others only in
+--                                                           the lines of the diagnostic
 
 local ast <const> = require "nki.ast"
+local places <const> = require "debugging.places"
 
 local M <const> = {}
 
@@ -21,7 +23,10 @@ for _, family in ipairs(families) do for _, name in ipairs(family) do family_of[
 
 local OPERANDS <const> = { operand0 = true, operand1 = true, scale = true, bias = true, imm0 = true, imm1 = true, initial = true, value = true }
 local TILES <const> = { data = true, data1 = true, data2 = true, src = true, bias = true, operand0 = true, operand1 = true, data0 = true,
-  moving = true, stationary = true, scale = true }
+  moving = true, stationary = true, scale = true, value = true, on_true = true, on_false = true, predicate = true, initial = true, x = true, y = true }
+-- Keywords that are taken for each other, and pairs of operands.
+local TAKEN_FOR <const> = { scale = "bias", bias = "scale" }
+local PAIRS <const> = { { "data1", "data2" }, { "stationary", "moving" }, { "on_true", "on_false" } }
 
 local Finder <const> = {}
 Finder.__index = Finder
@@ -34,6 +39,20 @@ end
 function Finder:propose(kind, node, text, title)
   self.list[#self.list + 1] = { kind = kind, title = title or ("write `%s` here"):format(text), edits = { span_edit(self.source, node,
     text) }, order = #self.list }
+end
+
+function Finder:propose_span(kind, first, last, text, title)
+  local a <const>, b <const> = self.source:span(first), self.source:span(last)
+  self.list[#self.list + 1] = { kind = kind, title = title or ("write `%s` here"):format(text), order = #self.list,
+    edits = { { line = a.line, column = a.column, end_line = b.end_line, end_column = b.end_column, text = text } } }
+end
+
+-- Two nodes for each other.
+function Finder:exchange(kind, a, b, title)
+  local one <const>, other <const> = self.source:slice(a), self.source:slice(b)
+  if one == other then return end
+  self.list[#self.list + 1] = { kind = kind, title = title, order = #self.list,
+    edits = { span_edit(self.source, a, other), span_edit(self.source, b, one) } }
 end
 
 -- Add or drop a keyword of a call.
@@ -115,14 +134,34 @@ function Finder:visit_call(call)
       if not ast.argument(call, "bias") then self:keyword("parameter", call, "bias", param) end
     end
   end
-  if call.func.type == "Name" and call.func.id == "max" then self:propose("bound", call.func, "min") end
-  if call.func.type == "Name" and call.func.id == "min" then self:propose("bound", call.func, "max") end
+  if call.func.type == "Name" and call.func.id == "max" then self:propose("minmax", call.func, "min") end
+  if call.func.type == "Name" and call.func.id == "min" then self:propose("minmax", call.func, "max") end
+  for _, pair in ipairs(PAIRS) do
+    local one <const>, other <const> = ast.argument(call, pair[1]), ast.argument(call, pair[2])
+    if one and other then self:exchange("swap", one, other, ("exchange %s and %s"):format(pair[1], pair[2])) end
+  end
+  if name == "tensor_scalar" and not ast.argument(call, "op1") then
+    for _, param in ipairs(self.unused) do
+      for _, op in ipairs({ "add", "multiply" }) do
+        self:keyword("parameter", call, "op1", ("%s.%s, operand1=%s"):format(self.nl, op, param))
+      end
+    end
+  end
+  local module <const> = call.func.type == "Attribute" and call.func.value.type == "Name" and call.func.value.id
+  if module == self.nl or module == self.nisa then
+    if #call.args >= 2 then self:exchange("swap", call.args[1], call.args[2], "exchange the two arguments") end
+    for i, arg in ipairs(call.args) do places.operand(self, arg, "argument " .. i) end
+  end
   for _, keyword in ipairs(call.keywords or {}) do
     local value <const> = keyword.value
     if OPERANDS[keyword.arg] then
       if is_number(value) then
         for _, param in ipairs(self.unused) do self:propose("parameter", value, param, ("%s=%s"):format(keyword.arg, param)) end
         for _, param in ipairs(self.scalars) do self:propose("constant", value, param, ("%s=%s"):format(keyword.arg, param)) end
+        for _, extent in ipairs(self.dims) do
+          self:propose("constant", value, "1.0 / " .. extent)
+          if value.value ~= 1 then self:propose("constant", value, ("%s / %s"):format(self.source:slice(value), extent)) end
+        end
         self:propose("constant", value, keyword.arg == "bias" and "0.0" or "1.0")
         self:propose("sign", value, "-" .. self.source:slice(value))
       elseif value.type == "UnaryOp" and value.op == "USub" then
@@ -132,10 +171,12 @@ function Finder:visit_call(call)
         self:propose("constant", value, "1.0 / " .. value.id)
       end
     end
-    if TILES[keyword.arg] and value.type == "Name" and self.tiles[value.id] then
-      for _, tile in ipairs(self.tile_names) do
-        if tile ~= value.id then self:propose("tile", value, tile, ("%s=%s"):format(keyword.arg, tile)) end
-      end
+    if TILES[keyword.arg] then places.operand(self, value, keyword.arg) end
+    if TAKEN_FOR[keyword.arg] and not ast.argument(call, TAKEN_FOR[keyword.arg]) then
+      local at <const> = { line = keyword.lineno, column = keyword.col_offset + 1, end_line = keyword.lineno,
+        end_column = keyword.col_offset + 1 + #keyword.arg, text = TAKEN_FOR[keyword.arg] }
+      self.list[#self.list + 1] = { kind = "swap", title = ("%s= instead of %s="):format(TAKEN_FOR[keyword.arg], keyword.arg), edits = { at },
+        order = #self.list }
     end
     if keyword.arg == "axis" and is_number(value) then
       for axis = 1, 3 do if axis ~= value.value then self:propose("axis", value, tostring(axis)) end end
@@ -143,12 +184,29 @@ function Finder:visit_call(call)
   end
 end
 
+-- The text of a binary operation with another operator; brackets around its operands stay.
+local SPELT <const> = { Mult = "*", Div = "/", Add = "+", Sub = "-" }
+local function with_operator(source, node, new)
+  local whole <const>, left <const>, right <const> = source:span(node), source:span(node.left), source:span(node.right)
+  local text <const> = source.text
+  local from <const>, to <const> = source:offset(left.end_line, left.end_column), source:offset(right.line, right.column)
+  local between <const> = text:sub(from, to - 1)
+  local at <const> = between:find(SPELT[node.op], 1, true)
+  if not at then return nil end
+  return text:sub(source:offset(whole.line, whole.column), from - 1) .. between:sub(1, at - 1) .. new .. between:sub(at + 1)
+    .. text:sub(to, source:offset(whole.end_line, whole.end_column) - 1)
+end
+
 function Finder:visit_binary(node)
   local swap <const> = ({ Mult = "/", Div = "*", Add = "-", Sub = "+" })[node.op]
-  local left <const>, right <const> = self.source:slice(node.left), self.source:slice(node.right)
+  local left <const> = self.source:slice(node.left)
   if is_number(node.right) and node.right.value == 1 and (node.op == "Add" or node.op == "Sub") then self:propose("bound", node, left,
     "without the " .. (node.op == "Add" and "+ 1" or "- 1")) end
-  if swap and not self.in_slice[node] then self:propose("arithmetic", node, ("%s %s %s"):format(left, swap, right)) end
+  places.ceiling(self, node)
+  local integer <const> = node.op == "Div" and with_operator(self.source, node, "//")
+  if integer then self:propose("integer", node, integer, "divide integers with `//`") end
+  local other <const> = swap and not self.in_slice[node] and with_operator(self.source, node, swap)
+  if other then self:propose("arithmetic", node, other) end
 end
 
 -- `rows - r` and the like: what is left of a loop's range, for clamping a tile's extent.
@@ -191,12 +249,11 @@ function Finder:visit_slice(node)
   end
 end
 
-function Finder:visit_range(call)
-  if call.func.type ~= "Name" or call.func.id ~= "range" then return end
-  for i, arg in ipairs(call.args) do
-    if arg.type == "BinOp" and (arg.op == "Sub" or arg.op == "Add") then self:propose("bound", arg, self.source:slice(arg.left)) end
-    if i == 1 and #call.args > 1 and is_number(arg) and arg.value ~= 0 then self:propose("bound", arg, "0") end
-  end
+-- `m, n = x.shape[0]`: the whole shape was meant.
+function Finder:visit_unpack(node)
+  local value <const> = node.value
+  if node.type ~= "Assign" or node.targets[1].type ~= "Tuple" or value.type ~= "Subscript" then return end
+  if value.value.type == "Attribute" and value.value.attr == "shape" then self:propose("unpack", value, self.source:slice(value.value)) end
 end
 
 -- A module-level or local constant that is larger than what hardware allows, or half of it.
@@ -229,10 +286,23 @@ function Finder:precision()
   end
 end
 
+-- A tensor in HBM, and an expression for an extent, each once.
+function Finder:tensor(name)
+  if self.hbm[name] then return end
+  self.hbm[name] = true
+  self.hbm_names[#self.hbm_names + 1] = name
+end
+
+function Finder:dim(text)
+  for _, known in ipairs(self.dims) do if known == text then return end end
+  self.dims[#self.dims + 1] = text
+end
+
 local function context(tree, source, entry)
   local self <const> = setmetatable({
     source = source, list = {}, params = {}, unused = {}, scalars = {}, loop_variables = {}, tiles = {}, tile_names = {}, in_slice = {},
-      imported = {}, nl = "nl", nisa = "nisa", regions = {}, allocations = {},
+      imported = {}, nl = "nl", nisa = "nisa", regions = {}, allocations = {}, hbm = {}, hbm_names = {}, unread = {}, dims = {}, ends = {},
+      accumulators = {},
   }, Finder)
   ast.walk(tree, function(node)
     if node.type == "Import" then
@@ -248,7 +318,7 @@ local function context(tree, source, entry)
   for _, group in ipairs({ arguments.posonlyargs or {}, arguments.args, arguments.kwonlyargs or {} }) do
     for _, arg in ipairs(group) do self.params[arg.arg] = true end
   end
-  local shaped <const> = {}
+  local shaped <const>, written <const>, reads <const> = {}, {}, {}
   for _, statement in ipairs(entry.body) do
     ast.walk(statement, function(node)
       if node.type == "Name" and node.ctx == "Load" then loaded[node.id] = true end
@@ -265,6 +335,22 @@ local function context(tree, source, entry)
           end
         end
       end
+      if node.type == "Call" then
+        local dst <const> = ast.argument(node, "dst")
+        local root <const> = dst and ast.root(dst)
+        if root and operation(node) == "nc_matmul" then self.accumulators[root] = true end
+        local other <const> = ast.argument(node, "data1")
+        if root and other and ast.root(other) == root then self.accumulators[root] = true end
+        if dst then
+          ast.walk(dst, function(child) if child.type == "Name" and child.id == root then written[child] = true end end)
+        end
+      end
+      if node.type == "Name" and node.ctx == "Load" and not written[node] then reads[node.id] = (reads[node.id] or 0) + 1 end
+      if node.type == "Slice" and node.upper and node.upper.type == "Name" then self.ends[node.upper.id] = true end
+      if node.type == "Assign" and node.value.type == "Attribute" and node.value.attr == "shape" and node.targets[1].type == "Tuple" then
+        for _, item in ipairs(node.targets[1].elts) do if item.type == "Name" then self:dim(item.id) end end
+      end
+      if node.type == "Subscript" and node.value.type == "Attribute" and node.value.attr == "shape" then self:dim(source:slice(node)) end
       if node.type == "For" and node.target.type == "Name" and node.iter.type == "Call" then
         local args <const> = node.iter.args
         local stop <const> = #args >= 2 and args[2] or args[1]
@@ -274,9 +360,14 @@ local function context(tree, source, entry)
       if node.type == "Assign" and #node.targets == 1 and node.targets[1].type == "Name" and node.value.type == "Call" then
         local made <const> = operation(node.value)
         if made == "ndarray" or made == "zeros" then self.allocations[#self.allocations + 1] = node.value end
-        if (made == "ndarray" or made == "zeros" or made == "load") and not self.tiles[node.targets[1].id] then
-          self.tiles[node.targets[1].id] = true
-          self.tile_names[#self.tile_names + 1] = node.targets[1].id
+        local name <const> = node.targets[1].id
+        local buffer <const> = ast.argument(node.value, "buffer", 3)
+        local root <const> = made and ast.root(node.value.func)
+        if buffer and source:slice(buffer):find("hbm", 1, true) then
+          self:tensor(name)
+        elseif (root == self.nl or root == self.nisa) and not self.tiles[name] then
+          self.tiles[name] = true
+          self.tile_names[#self.tile_names + 1] = name
         end
       end
     end)
@@ -284,29 +375,46 @@ local function context(tree, source, entry)
   for _, arg in ipairs(arguments.args) do
     if not loaded[arg.arg] then self.unused[#self.unused + 1] = arg.arg elseif not shaped[arg.arg] then self.scalars[#self.scalars + 1] = arg.arg end
   end
+  for _, arg in ipairs(arguments.args) do
+    if shaped[arg.arg] or not loaded[arg.arg] then self:tensor(arg.arg) end
+    if not loaded[arg.arg] then self.unread[arg.arg] = true end
+  end
+  for _, name in ipairs(self.tile_names) do if not reads[name] then self.unread[name] = true end end
   return self
 end
 
 -- Likeliest first.
-local rank <const> = { destination = 0, namespace = 1, limit = 2, clamp = 3, offset = 3.5, parameter = 4, sign = 5, bound = 6, operator = 7, reverse = 8,
-  accumulate = 9, constant = 10, arithmetic = 11, axis = 12, tile = 13, precision = 14 }
+local rank <const> = {}
+for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "limit", "clamp", "ceiling", "offset", "unread", "parameter", "sign", "bound",
+  "operator", "reverse", "accumulate", "swap", "move", "constant", "region", "arithmetic", "axis", "source", "tile", "minmax", "precision" } do
+  rank[kind] = i
+end
 
 local function gather(tree, source, entry, wanted)
   local self <const> = context(tree, source, entry)
+  places.collect(self, entry)
   ast.walk(tree, function(node)
     if node.type == "Attribute" then self:visit_attribute(node) end
     if node.type == "Call" then
-      self:visit_range(node)
+      places.range(self, node)
       self:visit_call(node)
     end
     if node.type == "Slice" then self:visit_slice(node) end
     if node.type == "BinOp" then self:visit_binary(node) end
+    if node.type == "Subscript" then places.subscript(self, node) end
+    if node.type == "For" then
+      places.loop(self, node)
+      places.movable(self, node.body, node)
+    end
+    self:visit_unpack(node)
     self:visit_clamp(node)
+    places.clamp_end(self, node)
     self:visit_constant(node)
   end)
-  local out <const> = {}
+  places.movable(self, entry.body, nil)
   self:precision()
-  for _, item in ipairs(self.list) do if wanted[item.kind] then out[#out + 1] = item end end
+  local out <const> = {}
+  for _, item in ipairs(self.list) do if wanted(item) then out[#out + 1] = item end end
   table.sort(out, function(a, b)
     if rank[a.kind] ~= rank[b.kind] then return rank[a.kind] < rank[b.kind] end
     return a.order < b.order
@@ -314,14 +422,34 @@ local function gather(tree, source, entry, wanted)
   return out
 end
 
--- The kinds that mend what a text loses in precision; nothing else tries them.
-local PRECISION <const> = { precision = true }
-local EVERY <const> = {}
-for kind in pairs(rank) do if not PRECISION[kind] then EVERY[kind] = true end end
+-- Kinds that only one question asks for: types (rounding), hardware limits and Python's own mistakes (building). A tile constant
+-- changed to a limit can make a wrong kernel right for one shape, so numbers are never mended by it.
+local SPECIAL <const> = { precision = true, limit = true, destination = true, integer = true, unpack = true }
 
-function M.all(tree, source, entry, kinds) return gather(tree, source, entry, kinds or EVERY) end
+function M.all(tree, source, entry, kinds)
+  return gather(tree, source, entry, function(item)
+    if kinds then return kinds[item.kind] end
+    return not SPECIAL[item.kind]
+  end)
+end
 
-function M.causes(tree, source, entry) return gather(tree, source, entry, { destination = true, namespace = true, limit = true,
-  clamp = true, offset = true, bound = true, accumulate = true }) end
+local EVERYWHERE <const> = { destination = true, namespace = true, limit = true, clamp = true, offset = true, bound = true, accumulate = true,
+  ceiling = true, move = true }
+local PYTHON <const> = { integer = true, unpack = true }
+
+function M.causes(tree, source, entry, diagnostic)
+  local d <const> = diagnostic or {}
+  local python <const> = d.code == "python-error" or d.code == "value-type"
+  local anywhere <const> = d.code == "output-not-written" -- the diagnostic's line is the return
+  return gather(tree, source, entry, function(item)
+    if item.kind == "limit" and (anywhere or python) then return false end
+    if EVERYWHERE[item.kind] then return true end
+    if PYTHON[item.kind] then return python end
+    if item.kind == "precision" or item.kind == "minmax" then return false end
+    if anywhere then return item.kind == "region" or item.kind == "source" end
+    local line <const> = item.edits[1].line
+    return d.line ~= nil and line >= d.line and line <= (d.end_line or d.line)
+  end)
+end
 
 return M

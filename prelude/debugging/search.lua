@@ -15,6 +15,7 @@
 local check <const> = require "nki.check"
 local edits <const> = require "debugging.edits"
 local fs <const> = require "rt.fs"
+local held <const> = require "debugging.held"
 local measure <const> = require "debugging.measure"
 local session <const> = require "nki.session"
 local source <const> = require "nki.source"
@@ -102,6 +103,30 @@ local function meter_of(request, reference, first)
   return measure.new({ request = request, reference = reference, sets = sets })
 end
 
+-- Proved candidates that are not confirmed on shapes nobody named. The search goes on for a while in case a better one comes.
+local PATIENCE <const> = { unknown = 60, refuted = 300 }
+local Shelf <const> = {}
+Shelf.__index = Shelf
+
+local function shelf(request, reference, trial)
+  return setmetatable({ held = reference and held.new(request, reference, quick_cases(request)[1]), trial = trial }, Shelf)
+end
+
+-- A proved candidate: true when it is the one to take now, else it is put aside.
+function Shelf:offer(candidate, entry)
+  if not self.held then return true end
+  local verdict <const>, shape <const> = self.held:judge(candidate.text, entry)
+  if verdict == "confirmed" then return true end
+  candidate.held, candidate.held_shape = verdict, shape
+  if not self.best or self.best.held == "refuted" and verdict == "unknown" then
+    self.best = candidate
+    self.until_tried = self.trial.tried + PATIENCE[verdict]
+  end
+  return false
+end
+
+function Shelf:patient() return not self.best or self.trial.tried < self.until_tried end
+
 -- Candidates ------------------------------------------------------------------------------------------------------------------
 
 -- Turn fixes into texts, each once and none that was seen before. `fill(candidate, fix)` is given for the diagnostics' own
@@ -167,6 +192,7 @@ function M.build_repair(request, text, report, reference, trial)
     meter, why = meter_of(request, reference)
     if not meter then return nil, why end
   end
+  local aside <const> = shelf(request, reference, trial)
 
   local function numbers(candidate, after)
     if not meter then return true end
@@ -186,11 +212,11 @@ function M.build_repair(request, text, report, reference, trial)
     if not left then
       if numbers(candidate, after) then
         candidate.rank = meter and "proved" or "checks"
-        return true
+        return aside:offer(candidate, after.entry)
       end
       candidate.rank = "builds"
       if not builds or candidate.measure and builds.measure and measure.better(candidate.measure, builds.measure) then builds = candidate end
-    elseif candidate.diagnostic ~= nil and not NO_KERNEL[left.code] then
+    elseif candidate.diagnostic ~= nil and (not NO_KERNEL[left.code] or problem.code == "syntax" and (left.line or 0) > (problem.line or 0)) then
       -- The same complaint again is no progress.
       local same <const> = left.code == problem.code and left.message == problem.message and candidate.reach <= base
       if not same and candidate.reach > furthest_score then
@@ -205,19 +231,20 @@ function M.build_repair(request, text, report, reference, trial)
     if not trial:more() then break end
     if try(candidate) then return candidate end
   end
+  if aside.best and aside.best.held == "unknown" then return aside.best end
   trial.from_diagnostic = trial.tried
   local kernel <const> = opened(request, text)
   if kernel.tree and kernel.node and trial:more() then
     if trial.progress then trial.progress("looking for the cause") end
-    for _, candidate in ipairs(texts_of(edits.causes(kernel.tree, kernel.file, kernel.node), text, seen, trial)) do
-      if not trial:more() then break end
+    for _, candidate in ipairs(texts_of(edits.causes(kernel.tree, kernel.file, kernel.node, problem), text, seen, trial)) do
+      if not trial:more() or not aside:patient() then break end
       if try(candidate) then
         candidate.diagnostic = problem
         return candidate
       end
     end
   end
-  local best <const> = builds or furthest
+  local best <const> = aside.best or builds or furthest
   if best then best.diagnostic = best.diagnostic or problem end
   return best
 end
@@ -277,18 +304,20 @@ function M.numbers_repair(request, text, report, reference, verdict, trial)
   end
 
   local partial <const> = {}
+  local aside <const> = shelf(request, reference, trial)
   for _, candidate in ipairs(guesses(request, text, seen, trial)) do
-    if not trial:more() then break end
+    if not trial:more() or not aside:patient() then break end
     trial:count(candidate.kind)
     candidate.measure = meter:of(candidate.text, report.entry, base)
     candidate.order = #partial
     if candidate.measure.ok and proved(candidate) then
       candidate.rank = "proved"
-      return candidate
+      if aside:offer(candidate, report.entry) then return candidate end
     elseif measure.better(candidate.measure, base) then
       partial[#partial + 1] = candidate
     end
   end
+  if aside.best then return aside.best end
   if #partial == 0 then return nil end
   table.sort(partial, function(a, b)
     if a.measure.score ~= b.measure.score then return a.measure.score < b.measure.score end

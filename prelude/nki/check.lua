@@ -45,6 +45,7 @@ end
 local function score(before, d, after, fix)
   local e <const> = first_error(after)
   if not e then return 3 end
+  if d.code == "syntax" and e.code == "syntax" then return (e.line or 0) > (d.line or 0) + shift_of(fix, d.line or 0) and 1 or 0 end
   if e.code == "syntax" or e.code == "internal" then return 0 end
   local same_text <const> = e.message == d.message and e.text == d.text
   if e.code == d.code and same_text then return 0 end

@@ -42,6 +42,8 @@ names.language_names = SAME
 
 local OPERATOR_KEYWORDS <const> = { op = true, op0 = true, op1 = true, reduce_op = true, cmp_op = true, comp_op0 = true, comp_op1 = true }
 
+names.operator_keywords = OPERATOR_KEYWORDS
+
 -- The name an import gave to a module ("nl" for nki.language), or nil.
 function names.alias(ctx, module)
   local best
@@ -294,7 +296,7 @@ function names.call(node, ctx)
         code = "removed-api", node = keyword, doc = MIGRATION .. ", 0.1 to 0.2",
         message = ("`%s` takes no mask; clamp the slice with min() so that it stays inside the tensor"):format(ast.dotted(node.func)),
         reason = "an access pattern is a rectangle: the hardware has no mask",
-        argument = i,
+        fix = { title = "remove `mask=`; a slice that leaves its tensor is then named and clamped", edits = { names.without_argument(ctx, node, i) } },
       }
     end
     if keyword.arg == "buffer" and value.type == "Constant" and value.kind_of == "str" and ctx.minor >= 3 then

@@ -25,10 +25,12 @@ local nki <const> = require "rt.nki"
 local parser <const> = require "rt.python"
 local python <const> = require "python"
 local runtime <const> = require "python.runtime"
+local returned <const> = require("nki.fixes.outputs").returned
 local rules <const> = require "nki.rules"
 local siblings <const> = require "nki.siblings"
 local signatures <const> = require "nki.signatures"
 local source_module <const> = require "nki.source"
+local syntax_repairs <const> = require("nki.fixes.syntax").repairs
 local targets <const> = require "nki.targets"
 
 local session <const> = {}
@@ -55,10 +57,15 @@ local function syntax_diagnostic(err, file)
   local text <const> = err.line and file:line(err.line)
   local column <const> = byte_column(text, err.column)
   local stop <const> = err.end_line == err.line and byte_column(text, err.end_column) or nil
-  return diagnostics.plain(err.code == "memory" and "memory-limit" or "syntax", err.message, {
+  local d <const> = diagnostics.plain(err.code == "memory" and "memory-limit" or "syntax", err.message, {
     file = file.path, line = err.line, column = column, end_line = err.line,
     end_column = stop and stop > column and stop or column and column + 1,
   })
+  if d.code == "syntax" then
+    local fixes <const> = syntax_repairs({ message = err.message, line = err.line, column = column }, file)
+    if #fixes > 0 then d.fix, d.fixes = fixes[1], fixes end
+  end
+  return d
 end
 
 -- Parse and judge. Returns the opened kernel; `ok` is false when it must not run.
@@ -347,8 +354,9 @@ end
 local function finish(self, options, machine, value)
   local tensors <const> = {}
   if value == nil or value == runtime.None then
+    local fixes <const> = returned(self.node, self.file)
     return failed(self, diagnostics.plain("nothing-returned", ("the kernel `%s` returns nothing"):format(self.entry),
-      { file = self.file.path, line = self.node.lineno, column = self.node.col_offset + 1 }))
+      { file = self.file.path, line = self.node.lineno, column = self.node.col_offset + 1, fix = fixes[1], fixes = fixes }))
   end
   if not collect(value, tensors) or #tensors == 0 then
     local at <const> = return_node(self) or self.node

@@ -3,6 +3,7 @@
 -- names the wrong one, or a copy is missing.
 
 local ast <const> = require "nki.ast"
+local outputs <const> = require "nki.fixes.outputs"
 
 local buffers <const> = {}
 
@@ -210,6 +211,11 @@ function buffers.output(c)
       local by_site <const> = operand.site and c.site_node and c.site_node(operand.site)
       if made and made == by_site then node = item end
     end
+  end
+  -- A tile is returned while a tensor in shared HBM was made and written for it.
+  if node and node.type == "Name" and operand and not HBM[operand.buffer or ""] and c.fn then
+    local written <const> = outputs.written(c.fn, c.source)
+    if #written == 1 then add(fixes, c:fix(("return `%s`, where the result is stored"):format(written[1]), { c:replace(node, written[1]) })) end
   end
   local made <const>, statement <const> = c:allocation(node, operand)
   if made and operand and HBM[operand.buffer or ""] then

@@ -17,6 +17,9 @@ for word in ([[add subtract multiply divide maximum minimum power equal not_equa
   BINARY[word] = true
 end
 
+-- What others call the operator that changes nothing.
+local SAME_VALUE <const> = { identity = true, linear = true, none = true, id = true, noop = true, pass_through = true }
+
 local function is_tensor_text(c, node) return not names.is_number(node, c) end
 
 local function as_instruction(c, op)
@@ -87,6 +90,10 @@ function fixes.unknown_name(c)
   local module <const>, name <const> = full:match("^(nki%.%a+)%.(.+)$")
   if not module then return nil end
   local result <const> = {}
+  local above <const> = c.parents[node]
+  if above and above.type == "keyword" and names.operator_keywords[above.arg or ""] and SAME_VALUE[name:lower()] then
+    return { c:fix(("write `%s`, which leaves the value as it is"):format(c:nl("copy")), { c:replace(node, c:nl("copy")) }) }
+  end
   if module == "nki.isa" and (UNARY[name] or BINARY[name]) then
     local whole <const> = as_instruction(c, name)
     if whole then result[#result + 1] = whole end

@@ -258,6 +258,39 @@ function shapes.operands(c)
   return fixes
 end
 
+-- A tile whose sizes other operands of the call have in other places (a transpose's result): their expressions.
+local function resize_like(c, name, want)
+  local node <const>, operand <const> = c:arg(name), c:operand(name)
+  if not node or not operand or not operand.shape or node.type ~= "Name" then return nil end
+  local made <const> = c:allocation(node, operand)
+  if not made then return nil end
+  local shape <const> = c:allocation_arg(made, "shape")
+  if shape and (shape.type == "Tuple" or shape.type == "List") and #shape.elts == 2 and #want == 2 and operand.shape[1] == want[2]
+    and operand.shape[2] == want[1] then
+    return c:fix(("allocate `%s` the other way round"):format(node.id),
+      { c:replace(shape.elts[1], c:text(shape.elts[2])), c:replace(shape.elts[2], c:text(shape.elts[1])) })
+  end
+  local texts <const> = {}
+  for d, extent in ipairs(want) do
+    for _, keyword in ipairs(c.call.keywords) do
+      local root <const> = keyword.arg ~= name and keyword.value and ast.root(keyword.value)
+      local other <const> = root and c:allocation(keyword.value)
+      local sizes <const> = other and c:allocation_arg(other, "shape")
+      if not texts[d] and sizes and sizes.type == "Tuple" then
+        for _, size in ipairs(sizes.elts) do
+          if not texts[d] and operand.shape[d] ~= extent and size.type ~= "Constant" and c:bound_before(size, made.lineno)
+            and c:text(size) ~= (shape and shape.elts and shape.elts[d] and c:text(shape.elts[d])) then
+            texts[d] = c:text(size)
+          end
+        end
+      end
+    end
+  end
+  if not next(texts) then return nil end
+  local edits <const> = c:reshape(made, operand.shape, want, texts)
+  return edits and #edits > 0 and c:fix(("allocate `%s` as large as what goes into it"):format(node.id), edits) or nil
+end
+
 -- A wanted shape is stated by the machine: "[128,1]".
 local function wanted(text)
   local inner <const> = text and text:match("^%[([%d,]+)%]$")
@@ -278,6 +311,7 @@ function shapes.wrong_shape(c)
   if c.call then
     for _, operand in ipairs(c.err.operands or {}) do
       if want and operand.shape and not common.same(operand.shape, want) then
+        add(fixes, resize_like(c, operand.name, want))
         add(fixes, resize(c, operand.name, want))
         local node <const> = c:arg(operand.name)
         if node and node.type == "Name" and #operand.shape == #want then
