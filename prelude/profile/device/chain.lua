@@ -221,7 +221,7 @@ local function ingest(state, o, neff_path, trace)
   local env <const> = { HOME = runner.home(state.work) }
   local name <const> = "nkiln"
   local argv <const> = { o.tools.explorer, "view", "-n", neff_path, "-s", trace.path, "--data-path", data, "--display-name", name, "--output-format", "parquet",
-    "--ingest-only", "--disable-ui" }
+    "--ingest-only" }
   if o.kernel then
     argv[#argv + 1] = "--nki-source-root"
     argv[#argv + 1] = o.kernel:match("^(.+)/[^/]*$") or "/"
@@ -283,7 +283,8 @@ function chain.kernel(ctx, o)
     inputs.arguments)
   if not argv then return nil, fault.of(unwritten) end
   return on_a_core(state, o, function(id)
-    local env <const> = runner.environment { target = o.target, lnc = o.lnc, core = id, work = state.work, flags = os.getenv("NEURON_CC_FLAGS") }
+    local env <const> = runner.environment { target = o.target, lnc = o.lnc, core = id, work = state.work, python = o.python,
+      flags = os.getenv("NEURON_CC_FLAGS") }
     local ran <const>, why <const> = state:run("the kernel's run in " .. o.python.path, argv, { env = env, seconds = chain.RUN_SECONDS, device = true })
     if not ran then return nil, why end
     local answer <const> = runner.answer(state.work)

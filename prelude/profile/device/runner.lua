@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- The kernel's one run in the Neuron environment: the program text, its request, and the environment it starts in.
 --
---   runner.environment(o) -> { NAME = text | false (removed) }   o: { target=, lnc=, core=, work=folder, flags=NEURON_CC_FLAGS of the user }
+--   runner.environment(o) -> { NAME = text | false (removed) }   o: { target=, lnc=, core=, work=folder, flags=NEURON_CC_FLAGS of the user,
+--     python = what find.python gave }
 --   runner.write(o, arguments) -> argv | nil, err                 o: { python=, work=, kernel=absolute, entry=, lnc= }
 --   runner.answer(work) -> what the run reported | nil
 -- All variables are set before the process starts: after `import nki` they are read no more. Which page says what stands
@@ -13,6 +14,7 @@ local json <const> = require "rt.json"
 local runner <const> = {}
 
 runner.FILE = "nkiln_runner.py"
+runner.LIBRARIES = "/opt/aws/neuron/lib"
 
 -- The kernel is called as any NKI kernel: NumPy arrays in, compiled and run standalone (nki/api/nki, nki.jit).
 local SCRIPT <const> = [==[
@@ -131,6 +133,14 @@ function runner.environment(o)
   env.NEURON_CC_FLAGS = runner.compiler_flags(o.flags, o.target, o.lnc)
   env.NEURON_PLATFORM_TARGET_OVERRIDE = o.target -- nki/api/nki
   env.NKI_SIMULATOR = false -- nki/guides/nki_simulator: the kernel would run on the CPU
+  -- As an activated environment has it: the compiler is a program beside its Python, and the runtime a library.
+  local bin <const> = o.python.path:match("^(.+)/[^/]*$") or "/usr/bin"
+  env.PATH = table.concat({ bin, os.getenv("PATH") or "/usr/local/bin:/usr/bin:/bin", "/opt/aws/neuron/bin" }, ":")
+  if o.python.prefix ~= "/usr" then env.VIRTUAL_ENV = o.python.prefix end
+  local libraries <const> = os.getenv("LD_LIBRARY_PATH") or ""
+  if fs.exists(runner.LIBRARIES) and not (":" .. libraries .. ":"):find(":" .. runner.LIBRARIES .. ":", 1, true) then
+    env.LD_LIBRARY_PATH = runner.LIBRARIES .. (libraries ~= "" and ":" .. libraries or "") -- neuron-runtime/nrtpy/nrtpy-troubleshooting
+  end
   env.PYTHONDONTWRITEBYTECODE, env.PYTHONUNBUFFERED = "1", "1"
   return env
 end
