@@ -96,7 +96,7 @@ function analysis.report(state)
   local found <const>, nothing <const> = {}, {}
   for _, item in ipairs(state.findings) do
     say("* %s, because %s", item.name, item.why)
-    for _, finding in ipairs(item.list) do
+    for _, finding in ipairs(item.list or {}) do
       local list <const> = finding.found and found or nothing
       list[#list + 1] = finding
     end

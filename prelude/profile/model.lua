@@ -14,6 +14,8 @@ local summary_module <const> = require "profile.summary"
 local targets <const> = require "nki.targets"
 local trace <const> = require "rt.trace"
 
+local SOURCE_LINES <const> = 20000 -- of one file are kept
+
 local model <const> = {}
 
 -- What neuron-explorer would have written, as far as a program says it.
@@ -254,10 +256,12 @@ function model.store(timeline, path, facts)
       stack_frame_id = one.site, fully_qualified_function_name = facts.provenance and facts.provenance.entry or "", pcore_idx = 0, file_path = one.file,
       line_number = one.line,
     }
-    local key <const> = one.file .. ":" .. one.line
-    local text <const> = not seen[key] and facts.source and facts.source(one.file, one.line) or nil
-    seen[key] = true
-    if text then source[#source + 1] = { file = one.file, line = one.line, text = text } end
+    for line = 1, not seen[one.file] and facts.source and SOURCE_LINES or 0 do -- the whole file: a line is read in its place
+      local text <const> = facts.source(one.file, line)
+      if not text then break end
+      source[#source + 1] = { file = one.file, line = line, text = text }
+    end
+    seen[one.file] = true
   end
   local provenance <const> = { { key = "format_version", value = schema.format_version }, { key = "kind", value = "modelled" },
     { key = "model_version", value = timeline.model_version }, { key = "target", value = facts.target } }
