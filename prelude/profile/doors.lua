@@ -5,6 +5,7 @@
 --   doors.chosen(args) -> "model" | "device" | "pair" | "import" | "summary" | nil, err   which way the arguments name
 --   doors.run(way, ctx, args, kernel) -> result of the skill | nil, err
 
+local cases_module <const> = require "nki.case"
 local chain <const> = require "profile.device.chain"
 local fault <const> = require "fault"
 local fs <const> = require "rt.fs"
@@ -98,7 +99,7 @@ local function folders_of(ctx, kernel, cases)
   local list <const> = { ctx.workspace }
   if kernel then list[#list + 1] = kernel:match("^(.+)/[^/]*$") or "/" end
   for _, case in ipairs(cases or {}) do
-    for file in case:gmatch("@([^,%s]+)") do list[#list + 1] = ctx.fs.absolute(file) end
+    for _, file in ipairs(cases_module.files(case)) do list[#list + 1] = ctx.fs.absolute(file) end
   end
   return list
 end

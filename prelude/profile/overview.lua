@@ -130,7 +130,8 @@ function overview.lines(facts, style, short)
   title("total", ("%s  %s%s"):format(style.bold(time_text(facts.total_s)), words[facts.kind] or facts.kind or "of unknown origin",
     #place > 0 and "; " .. table.concat(place, ", ") or ""))
   if facts.bottleneck then
-    title("bottleneck", ("%s, active %s of the time"):format(style.bold(facts.bottleneck.engine), percent(facts.bottleneck.active_fraction)))
+    local idle <const> = facts.bottleneck.active_fraction < 0.5 and "; no engine is active half of it: waiting and fixed costs dominate" or ""
+    title("bottleneck", ("%s, active %s of the time%s"):format(style.bold(facts.bottleneck.engine), percent(facts.bottleneck.active_fraction), idle))
   end
   local rows <const> = {}
   for i, row in ipairs(facts.engines) do

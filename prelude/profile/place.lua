@@ -90,7 +90,12 @@ function place.plan(ctx, args, n, stem, inputs)
   local paths <const> = {}
   for i, name in ipairs(place.names(out, n)) do
     local path <const> = ctx.fs.absolute(name)
-    local ok, err = judge(ctx, path, name, inputs or {})
+    local ok, err
+    if name:sub(-1) == "/" then
+      err = fault.new("is-directory", "this is the name of a folder; the profile is one file", { where = name, hint = "as in -o p.db" })
+    else
+      ok, err = judge(ctx, path, name, inputs or {})
+    end
     if ok and i == 1 then ok, err = try_folder(ctx, path, name) end
     if not ok then return nil, err end
     paths[i] = path

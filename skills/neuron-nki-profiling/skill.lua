@@ -3,6 +3,7 @@
 -- (prelude/work/profile.lua); with a device the vendor's tools do, and files of earlier captures come in by later doors
 -- (prelude/profile/doors.lua). This file names the parameters, judges them, and says what a profile holds.
 
+local cases_module <const> = require "nki.case"
 local doors <const> = require "profile.doors"
 local fault <const> = require "fault"
 local kernelargs <const> = require "kernelargs"
@@ -28,7 +29,7 @@ end
 local function readable(ctx, kernel, cases)
   local folders <const> = { folder_of(kernel), ctx.workspace }
   for _, case in ipairs(cases) do
-    for file in case:gmatch("@([^,%s]+)") do folders[#folders + 1] = ctx.fs.absolute(file) end
+    for _, file in ipairs(cases_module.files(case)) do folders[#folders + 1] = ctx.fs.absolute(file) end
   end
   return folders
 end
@@ -51,7 +52,11 @@ local function modelled(ctx, args, kernel)
   }, { read = folders, write = { folder_of(outputs[1]) } })
   if not result then return nil, why end
   if not result.ok then
-    return { ok = false, diagnostics = result.diagnostics, functions = result.functions, entry = result.entry, exit_status = result.exit_status }
+    -- A kernel whose data steers it can fail at a later case; databases of the cases before are whole.
+    local written <const> = {}
+    for _, item in ipairs(result.cases or {}) do written[#written + 1] = item.db end
+    return { ok = false, written = ctx.json.array(written), diagnostics = result.diagnostics, functions = result.functions,
+      entry = result.entry, exit_status = result.exit_status }
   end
   local out <const> = { ok = true, kind = "modelled", target = target, entry = result.entry, cases = {},
     diagnostics = result.diagnostics and #result.diagnostics > 0 and result.diagnostics or nil }
@@ -74,7 +79,8 @@ local function lines_of(result, style)
     out[1] = (text:gsub("\n$", ""))
   end
   if not result.ok then
-    out[#out + 1] = style.red("FAILED") .. " the kernel does not build; no profile was written"
+    local words <const> = #result.written == 0 and "no profile was written" or "written before that: " .. table.concat(result.written, ", ")
+    out[#out + 1] = style.red("FAILED") .. " the kernel does not build; " .. words
     return table.concat(out, "\n")
   end
   for i, facts in ipairs(result.cases) do
@@ -94,8 +100,9 @@ return skill {
     .. "with --device where a Neuron device and neuron-explorer are; files of earlier captures are imported. The result is one SQLite database per "
     .. "case, with neuron-explorer's tables, for nkiln query.",
   params = {
-    path("kernel", "the kernel file", { metavar = "KERNEL.py", optional = true, positional = true }),
-    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\"; several give p.case1.db, p.case2.db, ..."), { short = "c" }),
+    path("kernel", "the kernel file", { metavar = "KERNEL.py", optional = true, positional = true, siblings = true }),
+    list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\"; several give p.case1.db, p.case2.db, ...",
+      { files = true }), { short = "c" }),
     path("out", "the database to write (default: .nkiln/profiles/KERNEL.db); an earlier profile of that name is replaced, any other file is kept",
       { optional = true, output = "beside", short = "o", metavar = "PROFILE.db" }),
     text("entry", "the kernel's function, where the file has more than one", { optional = true }),

@@ -109,7 +109,8 @@ t.test("an earlier profile is replaced; anything else is kept", function()
   for _, row in ipairs {
     { "notes.txt", "is no profile of nkiln" }, { "other.db", "is no profile of nkiln" }, { "d", "this is a folder" }, { "add.py", "over the kernel" },
     { "./x/../add.py", "over the kernel" }, { "link.db", "over the kernel" }, { "pipe", "no regular file" }, { "/dev/null", "no regular file" },
-    { "bin", "is no profile of nkiln" }, { "none/p.db", "does not exist" }, { "notes.txt/p.db", "" }, { "/proc/p.db", "cannot be written" },
+    { "bin", "is no profile of nkiln" }, { "new/", "the name of a folder" },
+    { "none/p.db", "does not exist" }, { "notes.txt/p.db", "" }, { "/proc/p.db", "cannot be written" },
   } do
     local status <const>, out <const>, err <const> = folder:run(("profile add.py %s -o %s"):format(CASE, row[1]))
     t.eq({ status, out }, { 2, "" }, row[1] .. ": " .. err)
