@@ -46,6 +46,12 @@ struct release {
     uint32_t storage;
 };
 
+struct place {     // what the simulation needs of a storage, close together
+    int64_t bytes; // of a partition
+    uint8_t quarters;
+    bool psum, managed; // managed: memory is given out here
+};
+
 struct work { // of the Tensor Engine, for its throttle
     double start, finish, amount;
 };
@@ -62,16 +68,17 @@ struct sim {
     uint32_t *out, *out_first; // successors: positions in s->edges turned round
     uint8_t *out_kind;
     double free[NKI_TRACKS];
-    double tile_free[16];
-    double last_busy;              // duration of the previous matmul
-    uint32_t last_row[NKI_TRACKS]; // +1
+    double tile_free[16], tile_last; // tile_last: the latest of them
+    double last_busy;                // duration of the previous matmul
+    uint32_t last_row[NKI_TRACKS];   // +1
     double dma_free[16], dge_free[2];
     bool vector_fast; // the last Vector instruction ran in a mode that takes GpSimd's port
     double vector_psum_free, scalar_psum_free;
     // memory
-    uint32_t *order; // storages in the order they are first written
-    uint32_t *needs; // the instruction that first writes each
-    uint32_t *left;  // accesses to come, per storage id
+    struct place *place; // per storage id
+    uint32_t *order;     // storages in the order they are first written
+    uint32_t *needs;     // the instruction that first writes each
+    uint32_t *left;      // accesses to come, per storage id
     double *released;
     uint32_t order_count, order_next;
     int64_t used[2], limit[2]; // SBUF, PSUM: bytes times quarters
@@ -90,9 +97,23 @@ struct sim {
 // --- storages
 // ---------------------------------------------------------------------------------------------------------------
 
-static int64_t bytes_of(const struct nki_storage *st) { return st->free_elems * (int64_t)nki_dtype_size(st->dtype); }
-static int quarters_of(const struct nki_storage *st) { return st->partitions <= 32 ? 1 : st->partitions <= 64 ? 2 : 4; }
-static bool managed(const struct nki_storage *st) { return nki_on_chip(st->buffer) && st->address_byte < 0; }
+static bool survey_storages(struct sim *x) {
+    uint32_t n = x->m->storage_count;
+    x->place = calloc(n + 1, sizeof *x->place);
+    if (!x->place) return false;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct nki_storage *st = x->m->storages[i];
+        x->place[i + 1] = (struct place){
+            .bytes = st->free_elems * (int64_t)nki_dtype_size(st->dtype),
+            .quarters = st->partitions <= 32   ? 1
+                        : st->partitions <= 64 ? 2
+                                               : 4,
+            .psum = st->buffer == NKI_PSUM,
+            .managed = nki_on_chip(st->buffer) && st->address_byte < 0, // an address given: the kernel places it
+        };
+    }
+    return true;
+}
 
 static void sample(struct sim *x, double time) {
     struct nki_schedule *s = x->s;
@@ -109,10 +130,11 @@ static void sample(struct sim *x, double time) {
     o->psum = x->quarter[1][0];
 }
 
-static void account(struct sim *x, const struct nki_storage *st, int sign, double time) {
-    int which = st->buffer == NKI_PSUM, n = quarters_of(st);
-    x->used[which] += sign * bytes_of(st) * n;
-    for (int q = 0; q < n; q++) x->quarter[which][q] += sign * bytes_of(st);
+static void account(struct sim *x, uint32_t storage, int sign, double time) {
+    const struct place *st = &x->place[storage];
+    int which = st->psum, n = st->quarters;
+    x->used[which] += sign * st->bytes * n;
+    for (int q = 0; q < n; q++) x->quarter[which][q] += sign * st->bytes;
     sample(x, time);
 }
 
@@ -130,14 +152,14 @@ static void touch_ready(struct sim *x, uint32_t i, double time, uint32_t from, u
 // Give memory to the next storages in program order, as long as it suffices.
 static void admit(struct sim *x, double time, bool force) {
     while (x->order_next < x->order_count) {
-        const struct nki_storage *st = x->m->storages[x->order[x->order_next] - 1];
-        int which = st->buffer == NKI_PSUM;
-        if (x->used[which] + bytes_of(st) * quarters_of(st) > x->limit[which]) {
+        uint32_t storage = x->order[x->order_next];
+        const struct place *st = &x->place[storage];
+        if (x->used[st->psum] + st->bytes * st->quarters > x->limit[st->psum]) {
             if (!force) return;
             force = false;
             x->s->overcommits++;
         }
-        account(x, st, 1, time);
+        account(x, storage, 1, time);
         touch_ready(x, x->needs[x->order_next], time, 0, NKI_DEP_MEMORY);
         x->order_next++;
     }
@@ -180,7 +202,7 @@ static struct release heap_pop(struct sim *x) {
 static void free_until(struct sim *x, double time) {
     while (x->heap_count && x->heap[0].time <= time) {
         struct release r = heap_pop(x);
-        account(x, x->m->storages[r.storage - 1], -1, r.time);
+        account(x, r.storage, -1, r.time);
     }
     admit(x, time, false);
 }
@@ -188,10 +210,9 @@ static void free_until(struct sim *x, double time) {
 // --- windows
 // ----------------------------------------------------------------------------------------------------------------
 
-static enum stream stream_of(const struct nki_instruction *r, const struct nki_cost *cost) {
-    if (!cost->dma) return (enum stream)cost->track;
-    if (r->dge == NKI_DGE_SWDGE) return ST_GPSIMD;
-    if (cost->track == NKI_TRACK_SCALAR) return ST_SCALAR;
+static enum stream stream_of(const struct nki_instruction *r) {
+    enum nki_track track = nki_schedule_track(r);
+    if (!r->bytes || track != NKI_TRACK_SYNC) return (enum stream)track;
     return r->operands && r->region[0].flags & NKI_REGION_HBM ? ST_STORE : ST_LOAD;
 }
 
@@ -218,14 +239,20 @@ static void refill(struct sim *x, enum stream st) {
     }
 }
 
+static double tiles_free(const struct sim *x, uint16_t tiles) {
+    if (tiles == 0xffff) return x->tile_last;
+    double t = 0;
+    for (int i = 0; i < 16; i++)
+        if (tiles >> i & 1 && x->tile_free[i] > t) t = x->tile_free[i];
+    return t;
+}
+
 // When the engine and its ports are free for this instruction.
 static double port_free(const struct sim *x, const struct slot *slot) {
     const struct nki_cost *cost = &slot->cost;
     double t = x->free[cost->track];
     if (cost->track == NKI_TRACK_TENSOR && !cost->dma) {
-        t = 0;
-        for (int i = 0; i < 16; i++)
-            if (slot->tiles >> i & 1 && x->tile_free[i] > t) t = x->tile_free[i];
+        t = tiles_free(x, slot->tiles);
     }
     if (cost->dma) return t;
     int gp = (int)x->c->vector_gpsimd_port;
@@ -309,9 +336,7 @@ static void note_throttle(struct sim *x, double start, double finish) {
 
 static void start_matmul(struct sim *x, struct nki_sched_row *row, const struct slot *slot) {
     double busy = slot->cost.busy_ns, load = slot->cost.load_ns, latency = slot->cost.latency_ns;
-    double free = 0;
-    for (int i = 0; i < 16; i++)
-        if (slot->tiles >> i & 1 && x->tile_free[i] > free) free = x->tile_free[i];
+    double free = tiles_free(x, slot->tiles);
     double visible = row->start > free ? load : load > x->last_busy ? load - x->last_busy : 0;
     x->last_busy = busy;
     double amount = busy + visible;
@@ -327,6 +352,7 @@ static void start_matmul(struct sim *x, struct nki_sched_row *row, const struct 
     if (row->throttled) note_throttle(x, row->start, row->busy);
     for (int i = 0; i < 16; i++)
         if (slot->tiles >> i & 1) x->tile_free[i] = row->busy;
+    if (row->busy > x->tile_last) x->tile_last = row->busy;
 }
 
 static void add_packet(struct sim *x, const struct nki_packet *p) {
@@ -362,12 +388,15 @@ static void start_dma(struct sim *x, struct nki_sched_row *row, const struct slo
     struct nki_dma_shape shape;
     nki_schedule_dma_shape(x->m, r, &shape);
     double arrive = sent + c->dma_start_ns, first = INFINITY, last = 0;
+    double service = 0;
+    int like = -1; // an engine with the same share
     for (int e = 0; e < 16; e++) {
         if (!shape.per_engine[e]) continue;
+        if (like < 0 || shape.per_engine[e] != shape.per_engine[like] || shape.bytes[e] != shape.bytes[like])
+            service = nki_schedule_dma_service(x->m, c, r, &shape, e);
+        like = e;
         double begin = x->dma_free[e] > arrive ? x->dma_free[e] : arrive;
-        double time = nki_schedule_dma_service(x->m, c, r, &shape, e);
-        if (x->dma_free[e] < arrive) time += c->dma_idle_ns;
-        double end = begin + time;
+        double end = begin + service + (x->dma_free[e] < arrive ? c->dma_idle_ns : 0);
         x->dma_free[e] = end;
         if (begin < first) first = begin;
         if (end > last) last = end;
@@ -400,7 +429,7 @@ static void release_operands(struct sim *x, uint32_t i, double time) {
     const struct nki_instruction *r = &x->m->record.items[i];
     for (int k = 0; k < r->operands; k++) {
         uint32_t id = r->region[k].storage;
-        if (!id || !managed(x->m->storages[id - 1])) continue;
+        if (!x->place[id].managed) continue;
         if (time > x->released[id]) x->released[id] = time;
         if (!--x->left[id]) heap_push(x, x->released[id], id);
     }
@@ -488,18 +517,18 @@ static bool prepare(struct sim *x) {
     x->released = calloc(storages + 1, sizeof *x->released);
     s->rows = calloc(n + 1, sizeof *s->rows);
     s->memory = malloc(SAMPLES * sizeof *s->memory);
-    if (!x->state || !x->order || !x->needs || !x->left || !x->released || !s->rows || !s->memory) return false;
+    if (!survey_storages(x) || !x->state || !x->order || !x->needs || !x->left || !x->released || !s->rows ||
+        !s->memory)
+        return false;
     for (size_t i = 0; i < n; i++) {
         const struct nki_instruction *r = &x->m->record.items[i];
-        struct nki_cost cost;
-        nki_schedule_cost(x->m, x->c, r, &cost);
-        x->state[i].stream = (uint8_t)stream_of(r, &cost);
+        x->state[i].stream = (uint8_t)stream_of(r);
         x->length[x->state[i].stream]++;
         x->state[i].ready = x->c->launch_ns;
         x->state[i].pending = s->first[i + 1] - s->first[i];
         for (int k = 0; k < r->operands; k++) {
             uint32_t id = r->region[k].storage;
-            if (!id || !managed(x->m->storages[id - 1])) continue;
+            if (!x->place[id].managed) continue;
             if (!x->left[id]++) {
                 x->order[x->order_count] = id;
                 x->needs[x->order_count++] = (uint32_t)i;
@@ -525,6 +554,7 @@ static void close_sim(struct sim *x) {
     free(x->out);
     free(x->out_first);
     free(x->out_kind);
+    free(x->place);
     free(x->order);
     free(x->needs);
     free(x->left);
@@ -539,6 +569,7 @@ static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedul
     x->now = x->c->launch_ns;
     for (int k = 0; k < NKI_TRACKS; k++) x->free[k] = x->now;
     for (int k = 0; k < 16; k++) x->tile_free[k] = x->now;
+    x->tile_last = x->now;
     for (int st = 0; st < STREAMS; st++) {
         x->window[st].dirty = true;
         refill(x, (enum stream)st);
@@ -574,7 +605,7 @@ static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedul
     if (x->failed) return NKI_SCHEDULE_MEMORY;
     while (x->heap_count) { // the rest becomes free, for the record of occupancy
         struct release r = heap_pop(x);
-        account(x, x->m->storages[r.storage - 1], -1, r.time);
+        account(x, r.storage, -1, r.time);
     }
     return NKI_SCHEDULE_OK;
 }

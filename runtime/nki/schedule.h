@@ -172,7 +172,8 @@ enum nki_schedule_status nki_schedule_run(struct nki_schedule *s, const struct n
                                           const struct nki_schedule_watch *watch);
 void nki_schedule_close(struct nki_schedule *s);
 
-// --- parts, also for tests
+// --- parts
+enum nki_track nki_schedule_track(const struct nki_instruction *r);
 void nki_schedule_cost(const struct nki_machine *m, const struct nki_schedule_model *c, const struct nki_instruction *r,
                        struct nki_cost *out);
 // Data descriptors of a DMA and the DMA engines they go to: per engine counts (descriptors) and bytes.

@@ -16,6 +16,15 @@ static const uint8_t tracks[NKI_ENGINES] = {
     [NKI_ENGINE_SYNC] = NKI_TRACK_SYNC,
 };
 
+enum nki_track nki_schedule_track(const struct nki_instruction *r) {
+    if (r->op == NKI_I_CONSTANT) return NKI_TRACK_SYNC;
+    if (r->bytes)
+        return r->dge == NKI_DGE_SWDGE           ? NKI_TRACK_GPSIMD
+               : r->trigger == NKI_ENGINE_SCALAR ? NKI_TRACK_SCALAR
+                                                 : NKI_TRACK_SYNC;
+    return (enum nki_track)tracks[r->engine < NKI_ENGINES ? r->engine : 0];
+}
+
 // What the operands of an instruction have in common.
 struct shape {
     bool all16;      // every streamed operand has a 16-bit float type
@@ -102,18 +111,13 @@ void nki_schedule_cost(const struct nki_machine *m, const struct nki_schedule_mo
                        struct nki_cost *out) {
     (void)m;
     memset(out, 0, sizeof *out);
-    out->track = tracks[r->engine < NKI_ENGINES ? r->engine : 0];
+    out->track = (uint8_t)nki_schedule_track(r);
     out->mode = 1;
-    if (r->op == NKI_I_CONSTANT) { // in memory before the kernel starts
-        out->track = NKI_TRACK_SYNC;
-        return;
-    }
+    if (r->op == NKI_I_CONSTANT) return; // in memory before the kernel starts
     if (r->bytes) {
         out->dma = true;
         out->busy_ns = c->dma_trigger_ns;
-        if (r->trigger == NKI_ENGINE_SCALAR) out->track = NKI_TRACK_SCALAR;
         if (r->dge == NKI_DGE_SWDGE) {
-            out->track = NKI_TRACK_GPSIMD;
             struct nki_dma_shape shape;
             nki_schedule_dma_shape(m, r, &shape);
             out->busy_ns = c->dma_swdge_ns + c->dma_swdge_descriptor_ns * (double)shape.descriptors;
@@ -199,6 +203,16 @@ void nki_schedule_dma_shape(const struct nki_machine *m, const struct nki_instru
     uint64_t each = (runs + (uint64_t)parts - 1) / (uint64_t)parts; // descriptors of one partition
     if (each < 1) each = 1;
     uint64_t left = r->bytes;
+    if (part % 8 == 0 && parts % 8 == 0 && left % (uint64_t)parts == 0 && each <= UINT32_MAX / 8) { // whole engines
+        out->engines = parts / 8;
+        for (int e = part / 8; e < part / 8 + parts / 8; e++) {
+            out->per_engine[e % 16] = (uint32_t)(8 * each);
+            out->bytes[e % 16] = left / (uint64_t)parts * 8;
+        }
+        out->descriptors = each * (uint64_t)parts;
+        left = 0;
+        parts = 0;
+    }
     for (int p = 0; p < parts; p++) {
         int e = (part + p) / 8 % 16;
         uint64_t bytes = left / (uint64_t)(parts - p);

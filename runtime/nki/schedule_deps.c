@@ -41,6 +41,7 @@ struct track {
     uint32_t last_write; // index of the last instruction that writes; later reads need not be kept
     uint32_t last;       // the last access
     bool written;
+    bool placed; // the kernel gave an address
 };
 
 struct builder {
@@ -276,8 +277,8 @@ static void look(struct builder *b, struct track *t, const struct nki_region *g,
 // The track of a region, and the region as seen from it.
 static uint32_t track_of(const struct builder *b, const struct nki_region *g, struct nki_region *out) {
     *out = *g;
+    if (!b->tracks[g->storage].placed) return g->storage;
     const struct nki_storage *st = b->m->storages[g->storage - 1];
-    if (st->address_byte < 0) return g->storage;
     out->offset += (uint64_t)st->address_byte;
     out->part = (uint8_t)(out->part + st->address_partition);
     return b->m->storage_count + (st->buffer == NKI_PSUM ? 2 : 1);
@@ -304,6 +305,7 @@ static bool survey(struct builder *b) {
     for (uint32_t i = 0; i < m->storage_count; i++) {
         const struct nki_storage *st = m->storages[i];
         b->tracks[i + 1].size = (uint64_t)st->free_elems * nki_dtype_size(st->dtype);
+        b->tracks[i + 1].placed = st->address_byte >= 0;
     }
     b->tracks[m->storage_count + 1].size = (uint64_t)m->target.sbuf_bytes;
     b->tracks[m->storage_count + 2].size = (uint64_t)m->target.psum_bytes;
