@@ -165,7 +165,19 @@ local function the_trace(state, list, folder)
   return list[1]
 end
 
-local function judge_trace(trace)
+local judge_trace
+
+-- The trace that the runtime itself took of the kernel's one run: cold, but of this kernel. For captures that do not succeed.
+local function cold_trace(state, header, why)
+  local known <const> = { deadline = true, timeout = true, unknown = true, ["device-memory"] = true, ["old-tool"] = true }
+  local trace <const> = known[why.name] and identify.paired(header)
+  if not trace or not judge_trace(trace) then return nil, why end
+  state:note { level = "warning", code = "cold", message = "neuron-explorer capture did not succeed; this is the trace of the kernel's first run, without a "
+    .. "warm-up and without DGE notifications: " .. why.message }
+  return trace
+end
+
+function judge_trace(trace)
   if trace.size == 0 then
     return nil, fault.new("bad-input", "the trace is empty: nothing was executed on the profiled core while it was captured",
       { where = trace.path, hint = "run the kernel warm, on the core that is profiled (NEURON_RT_VISIBLE_CORES)" })
@@ -296,13 +308,15 @@ function chain.kernel(ctx, o)
       log = state.log })
     if not header then return nil, unclear end
     local traces <const>, folder <const> = capture(state, o, header, inputs.arguments)
-    if not traces then return nil, folder end
-    local trace, bad = the_trace(state, traces, folder)
-    if trace then
-      local _
-      _, bad = judge_trace(trace)
+    local trace, bad
+    if traces then
+      trace, bad = the_trace(state, traces, folder)
+    else
+      trace, bad = cold_trace(state, header, folder)
     end
-    if bad then return nil, bad end
+    if not trace then return nil, bad end
+    local fine <const>, empty <const> = judge_trace(trace)
+    if not fine then return nil, empty end
     return finish(state, o, header, trace, { entry = inputs.entry, nki_version = answer.nki ~= "" and answer.nki or nil, instance = o.devices.instance,
       core = id, python = o.python.path, outputs = answer.outputs })
   end)

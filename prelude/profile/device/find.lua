@@ -87,9 +87,17 @@ function find.devices(ctx, tools)
     if known and known.name ~= "no-device" then return nil, fault.new(known.code, known.message, { hint = known.hint, reason = last }) end
     return missing("no Neuron device is here: neuron-ls says: " .. last, GET_DEVICE)
   end
-  local list <const> = json.decode(said.stdout)
+  local list = json.decode(said.stdout)
   if type(list) ~= "table" then return nil, fault.new("failed", "neuron-ls --json-output gave no JSON", { where = tools.ls }) end
-  local out <const> = { cores = {}, source = "neuron-ls", instance = table_said.stdout:match("instance%-type:%s*(%S+)"),
+  local instance = table_said.stdout:match("instance%-type:%s*(%S+)")
+  if #list == 0 then
+    -- The documented answer is a list; one wrapped in an object is read as well.
+    instance = instance or list.instance_type
+    for _, value in pairs(list) do
+      if type(value) == "table" and #value > 0 then list = value end
+    end
+  end
+  local out <const> = { cores = {}, source = "neuron-ls", instance = instance,
     lnc = tonumber(table_said.stdout:match("logical%-neuroncore%-config:%s*(%d+)")) }
   for _, device in ipairs(list) do
     local busy <const> = {}

@@ -3,6 +3,7 @@
 --
 --   identify.neffs(folder)         -> every readable NEFF below the folder, one per UUID: neff.read's table + paths={...}, { what was no NEFF }
 --   identify.choose(list, o)       -> one of them | nil, err    o: { artifacts=folder, entry=, lnc=, inspect=folder }
+--   identify.paired(header)        -> the NTFF that the runtime wrote beside a copy of this NEFF while it ran, {path=, size=} | nil
 --   identify.traces(folder, base)  -> NTFFs that `capture -s base.ntff` wrote there: { {path=, size=, rank=, exec=}, ... }, best first
 -- A NEFF is told by what it says of itself and by where it was put: in NKI_ARTIFACTS_DIR lies the kernel alone
 -- (neuron-runtime/nrtpy/nrtpy-troubleshooting); the runtime's own copies (neff_HASH_vnc_N.neff) have the same UUID; a
@@ -61,15 +62,15 @@ local function beneath(one, folder)
   return false
 end
 
--- Was it executed while profiled? The runtime then wrote HASH_vnc_N.ntff or HASH_instid_K_vnc_N.ntff beside neff_HASH.
-local function executed(one)
+-- The runtime writes HASH_vnc_N.ntff or HASH_instid_K_vnc_N.ntff beside neff_HASH when that NEFF is executed.
+function identify.paired(one)
   for _, path in ipairs(one.paths) do
     local place <const>, hash <const> = path:match("^(.*)/neff_(%d+)[^/]*%.neff$")
     for _, name in ipairs(hash and fs.list(place) or {}) do
-      if name:match("^(%d+)[_%w]*%.ntff$") == hash then return true end
+      local st <const> = name:match("^(%d+)[_%w]*%.ntff$") == hash and fs.stat(place .. "/" .. name)
+      if st then return { path = place .. "/" .. name, size = st.size } end
     end
   end
-  return false
 end
 
 local function word_in(name, entry)
@@ -94,7 +95,7 @@ function identify.choose(list, o)
   end
   narrow(function(one) return beneath(one, o.artifacts) end)
   narrow(function(one) return word_in(one.name, o.entry) end)
-  narrow(executed)
+  narrow(function(one) return identify.paired(one) ~= nil end)
   if #rest > 1 then
     local names <const> = {}
     for i, one in ipairs(rest) do names[i] = describe(one) end

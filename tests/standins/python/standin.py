@@ -54,6 +54,14 @@ def read_neff(path):
     return {"uuid": fields[8].hex(), "name": fields[9].split(b"\0")[0].decode(), "lnc": fields[13], "members": members}
 
 
+MAGIC = b"stand-in trace\n"
+
+
+def trace_bytes(neff, dge, padding=4096):
+    """A trace: an opaque file here, that holds the UUID of its NEFF. The real layout is not public."""
+    return MAGIC + HEADER.unpack(neff[:1024])[8].hex().encode() + (b"dge\n" if dge else b"---\n") + b"\0" * padding
+
+
 def visible_cores():
     """NEURON_RT_VISIBLE_CORES: "a single NeuronCore index or an inclusive range value" (guides/configuration-guide)."""
     text = os.environ.get("NEURON_RT_VISIBLE_CORES", "0")
