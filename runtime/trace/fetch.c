@@ -19,7 +19,13 @@ static bool add_value(struct column_builder *b, sqlite3_stmt *stmt, int i) {
 bool fetch_rows(struct db_statement *s, int64_t limit, struct fetch *out, struct trace_error *err) {
     *out = (struct fetch){.count = sqlite3_column_count(s->stmt)};
     out->columns = calloc((size_t)out->count + 1, sizeof *out->columns);
-    if (!out->columns) return trace_fail(err, TRACE_NO_MEMORY, "out of memory");
+    out->names = calloc((size_t)out->count + 1, sizeof *out->names);
+    if (!out->columns || !out->names) return trace_fail(err, TRACE_NO_MEMORY, "out of memory");
+    for (int i = 0; i < out->count; i++) {
+        const char *name = sqlite3_column_name(s->stmt, i);
+        out->names[i] = name ? strdup(name) : NULL;
+        if (!out->names[i]) return trace_fail(err, TRACE_NO_MEMORY, "out of memory");
+    }
     int result;
     db_start(s->db);
     while ((result = db_step(s)) == SQLITE_ROW) {
@@ -45,6 +51,8 @@ bool fetch_rows(struct db_statement *s, int64_t limit, struct fetch *out, struct
 
 void fetch_free(struct fetch *f) {
     for (int i = 0; f->columns && i < f->count; i++) column_builder_free(&f->columns[i]);
+    for (int i = 0; f->names && i < f->count; i++) free(f->names[i]);
+    free(f->names);
     free(f->columns);
     *f = (struct fetch){0};
 }

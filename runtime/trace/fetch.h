@@ -14,6 +14,7 @@
 
 struct fetch {
     int count;
+    char **names;
     struct column_builder *columns;
     int64_t rows;
 };

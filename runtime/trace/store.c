@@ -232,8 +232,33 @@ bool store_table(struct store *s, const char *name, const char *const *columns, 
     return true;
 }
 
+bool store_fetch(struct store *s, const char *sql, int64_t limit, struct fetch *out, struct trace_error *err) {
+    struct db db = {.handle = s->db};
+    struct db_statement statement;
+    *out = (struct fetch){0};
+    int result = db_prepare(&db, sql, -1, &statement, NULL);
+    if (result != SQLITE_OK) return fail_sql(s, result, "SQL", err);
+    if (!statement.stmt || !sqlite3_stmt_readonly(statement.stmt)) {
+        db_finalize(&statement);
+        return trace_fail(err, TRACE_WRONG_USE, "a query that only reads is expected");
+    }
+    bool ok = fetch_rows(&statement, limit, out, err);
+    db_finalize(&statement);
+    return ok;
+}
+
+// Sorting an index may need files, and a confined worker has no folder for them but the target's.
+static void sort_beside(const struct store *s, bool begin) {
+    sqlite3_free(sqlite3_temp_directory);
+    sqlite3_temp_directory = NULL;
+    const char *base = base_of(s->path);
+    if (begin) sqlite3_temp_directory = base == s->path ? sqlite3_mprintf(".") : sqlite3_mprintf("%.*s", (int)(base - s->path), s->path);
+}
+
 bool store_exec(struct store *s, const char *sql, struct trace_error *err) {
+    sort_beside(s, true);
     int result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    sort_beside(s, false);
     return result == SQLITE_OK || fail_sql(s, result, "SQL", err);
 }
 

@@ -43,6 +43,11 @@ function Store:has(table) end
 ---@param sql string without parameters and results
 ---@return true? ok, table? err
 function Store:exec(sql) end
+-- A query over what has been appended so far, as trace.columns gives it.
+---@param sql string
+---@param limit integer?
+---@return { names: string[], columns: table<string, trace.Column>, rows: integer }? result, table? err
+function Store:columns(sql, limit) end
 -- Make the indices of all tables: after the rows, which is faster.
 ---@return true? ok, table? err
 function Store:index() end

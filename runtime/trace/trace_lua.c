@@ -393,6 +393,43 @@ void trace_lua_push_builder(lua_State *L, const struct column_builder *b) {
     lua_setfield(L, -2, "valid");
 }
 
+// { names =, columns =, rows = }; the builders are emptied on the way.
+static void push_fetch(lua_State *L, struct fetch *f) {
+    lua_createtable(L, 0, 3);
+    lua_createtable(L, f->count, 0);
+    lua_createtable(L, 0, f->count);
+    for (int i = 0; i < f->count; i++) {
+        lua_pushstring(L, f->names[i]);
+        lua_rawseti(L, -3, i + 1);
+        trace_lua_push_builder(L, &f->columns[i]);
+        column_builder_free(&f->columns[i]);
+        lua_setfield(L, -2, f->names[i]);
+    }
+    lua_setfield(L, -3, "columns");
+    lua_setfield(L, -2, "names");
+    lua_pushinteger(L, f->rows);
+    lua_setfield(L, -2, "rows");
+}
+
+static struct fetch *new_fetch(lua_State *L) {
+    struct fetch *f = lua_newuserdatauv(L, sizeof *f, 0);
+    *f = (struct fetch){0};
+    luaL_setmetatable(L, FETCH);
+    return f;
+}
+
+static int store_columns(lua_State *L) {
+    struct store *s = trace_lua_store(L, 1);
+    const char *sql = luaL_checkstring(L, 2);
+    lua_Integer limit = luaL_optinteger(L, 3, 0);
+    struct fetch *f = new_fetch(L);
+    struct trace_error err;
+    bool ok = store_fetch(s, sql, limit, f, &err);
+    if (ok) push_fetch(L, f);
+    fetch_free(f);
+    return ok ? 1 : trace_lua_failure(L, &err);
+}
+
 // (db or path, sql, params, options)
 static int columns_of(lua_State *L) {
     luaL_checkstring(L, 2);
@@ -430,9 +467,7 @@ static int columns_of(lua_State *L) {
     if (!lua_isnil(L, 3)) lua_pushvalue(L, 3);
     db_lua_bind(L, statement->stmt, first);
     lua_settop(L, 6);
-    struct fetch *f = lua_newuserdatauv(L, sizeof *f, 0);
-    *f = (struct fetch){0};
-    luaL_setmetatable(L, FETCH);
+    struct fetch *f = new_fetch(L);
     struct trace_error err;
     db->seconds = seconds > 0 ? seconds : before;
     bool ok = fetch_rows(statement, limit, f, &err);
@@ -443,21 +478,7 @@ static int columns_of(lua_State *L) {
         if (own) db_close(db);
         return trace_lua_failure(L, &err);
     }
-    lua_createtable(L, 0, 3);
-    lua_createtable(L, f->count, 0);
-    lua_createtable(L, 0, f->count);
-    for (int i = 0; i < f->count; i++) {
-        const char *name = sqlite3_column_name(statement->stmt, i);
-        lua_pushstring(L, name);
-        lua_rawseti(L, -3, i + 1);
-        trace_lua_push_builder(L, &f->columns[i]);
-        column_builder_free(&f->columns[i]);
-        lua_setfield(L, -2, name);
-    }
-    lua_setfield(L, -3, "columns");
-    lua_setfield(L, -2, "names");
-    lua_pushinteger(L, f->rows);
-    lua_setfield(L, -2, "rows");
+    push_fetch(L, f);
     fetch_free(f);
     db_finalize(statement);
     if (own) db_close(db);
@@ -485,6 +506,7 @@ int luaopen_rt_trace(lua_State *L) {
         {"table", store_add_table}, {"append", store_append_columns}, {"rows", store_append_rows},
         {"exec", store_run_sql},    {"commit", store_finish},         {"abort", store_abort},
         {"count", store_count},     {"has", store_has},               {"index", store_index},
+        {"columns", store_columns},
         {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}};

@@ -163,6 +163,27 @@ for (const codec of ['uncompressed', 'snappy', 'gzip', 'zstd', 'brotli', 'lz4_ra
   }
 await run(`copy (select * from t limit 0) to '${file('duck_empty.parquet')}' (format parquet)`)
 
+// A profile folder as neuron-explorer lays it out: split files, types of other schema versions, tables that no schema knows.
+const profile = path.join(folder, 'profile')
+fs.mkdirSync(profile, { recursive: true })
+const put = (name, select) => run(`copy (${select}) to '${path.join(profile, name)}.parquet' (format parquet, codec zstd)`)
+const instruction = (from, to, pcore) => `select (i * 100)::bigint as start_ts, (i * 100 + 60)::bigint as end_ts, 60::bigint as duration_ns,
+  ['Tensor', 'Vector', 'Scalar', 'GpSimd', 'Sync'][i % 5 + 1] as engine, ['MATMUL', 'TENSOR_TENSOR'][i % 2 + 1] as opcode, 'src=bf16@0x' || i || ' 128*128' as operands,
+  i::bigint as id, i::bigint as pc, 'b' || (i // 2) as bir_id, (i * 8)::bigint as raw_flops, ${pcore} as pcore_idx,
+  '/compile/host/kernels/k.py:' || (i % 3 + 1) as bir_debug_info_source_location, 'new' || i as brand_new from range(${from}, ${to}) r(i)`
+await put('Instruction_0', instruction(0, 700, '0::bigint'))
+await put('Instruction_1', instruction(700, 1000, '1.0::double'))
+await put('Summary', `select 0.0001::float as total_time, 16777217::double as hardware_flops, 0.5::double as hfu_estimated_percent, null::bigint as transpose_flops`)
+await put('Metadata', `select '6.2.0' as profile_schema_version, 6::integer as ntff_version, true as vnc_enabled, 4.35e11::double as dma_ddr_bandwidth`)
+await put('Throttle', `select 5::bigint as duration, 1::integer as k, 2::integer as n, i::bigint as timestamp, 'a' as type from range(3) r(i)`)
+await put('CoreBarriers', `select 1::bigint as start_ts, 2500::bigint as end_ts, 3::bigint as duration_ns, null::varchar as engine_name`)
+await put('SchemaFields', `select * from (values ('CoreBarriers', 'start_ts', 'us'), ('CoreBarriers', 'end_ts', 'ps'), ('CoreBarriers', 'id', null), ('Instruction', 'start_ts', 'ns'))
+  t(table_name, field_name, field_unit)`)
+await put('BirInstruction', `select 1::bigint as id, [1, 2, null]::bigint[] as element_count_per_interval, '[[1, 2]]' as time_intervals`)
+await put('Brand_New', `select {'a': 1, 'b': ['x']} as s, i as n from range(2) r(i)`)
+await put('nkiln_notes', `select 'info' as level, 'x' as code, 'y' as message`)
+fs.writeFileSync(path.join(profile, 'notes.txt'), 'not a table')
+
 // Reading back -------------------------------------------------------------------------------------------------------
 
 const big64 = (v) => (v >= -(2n ** 63n) && v < 2n ** 63n ? 'i' + v : double(Number(v)))
