@@ -56,7 +56,9 @@ local by_gap <const> = {
   ["DMA inefficiency"] = "dma", ["excess traffic"] = "reloads", transposes = "transposes", ["TE underutilisation"] = "tensor", ["TE idle"] = "pipeline",
   serialisation = "pipeline", ["DMA idle"] = "pipeline",
 }
-local by_engine <const> = { Tensor = { "tensor", "transposes" }, Vector = { "vector" }, Scalar = { "scalar" }, GpSimd = { "pipeline" }, DMA = { "dma", "reloads" } }
+local by_engine <const> = {
+  Tensor = { "tensor", "transposes" }, Vector = { "vector" }, Scalar = { "scalar" }, GpSimd = { "pipeline" }, DMA = { "dma", "reloads" },
+}
 
 -- Investigations for these bounds, each once, with the metric that asks for it: { { name =, why = } ... }.
 function analysis.choose(bounds)
