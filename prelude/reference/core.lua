@@ -735,7 +735,10 @@ function Scalar.__pycompare(op, a, b)
   return nil
 end
 
-function Scalar.__pytruth(a) return core.number(a, "a condition") ~= 0 end
+function Scalar.__pytruth(a)
+  local v <const> = core.number(a, "a condition")
+  return v ~= 0 and v ~= false
+end
 function Scalar.__pyindex(a) return core.number(a, "an index") end
 function Scalar.__pyfloat(a) return core.number(a, "float()") + 0.0 end
 function Scalar.__pyrepr(a) return tostring(a.value) end

@@ -214,10 +214,10 @@ end
 
 -- How far the reference moves with its inputs, per output. An output with few columns has no neighbours to pool with, so
 -- more trials. `elements` of all inputs.
-local function spread_of(reference, arguments, inputs, expected, elements)
-  local spread <const>, trials = {}, 2
+local function spread_of(reference, arguments, inputs, expected, elements, more)
+  local spread <const>, trials = {}, more or 2
   for _, output in ipairs(expected) do
-    if (output.array.shape[#output.array.shape] or 1) < 16 then trials = elements > 4000000 and 3 or 8 end
+    if not more and (output.array.shape[#output.array.shape] or 1) < 16 then trials = elements > 4000000 and 3 or 8 end
   end
   for trial = 1, trials do
     local moved <const> = expected_of(reference, arguments, nudged(inputs, trial, 2.0 ^ -52), nil, { seed = trial })
@@ -338,7 +338,16 @@ local function verify_case(job, case, progress)
         result.text = ("output %s has shape %s, the reference gives %s"):format(output.name, shape_text(got.shape), shape_text(want.shape))
         return result
       end
-      local algorithm <const> = judge_algorithm(got, want, spread[i], distribution.special)
+      local algorithm = judge_algorithm(got, want, spread[i], distribution.special)
+      if not algorithm.ok and algorithm.mismatches == 0 and algorithm.over <= math.max(2, algorithm.count // 100) and elements <= 1000000 then
+        -- A few elements only: it may be a step of the reference (round, floor, a comparison) that an input stands right on, where
+        -- the last bit of the reference's own arithmetic decides. More trials show it.
+        local wide <const> = spread_of(job.reference, arguments, inputs, expected, elements, 24)[i]
+        if wide then
+          spread[i] = array.binary("maximum", spread[i], wide)
+          algorithm = judge_algorithm(got, want, spread[i], distribution.special)
+        end
+      end
       run.algorithm = run.algorithm and run.algorithm.ok and algorithm or run.algorithm or algorithm
       local worst <const> = result.algorithm
       if (algorithm.ratio or 0) > (worst.ratio or 0) then worst.ratio = algorithm.ratio end

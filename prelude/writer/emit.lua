@@ -95,7 +95,7 @@ local function dtype_text(self, tile)
 end
 
 function Emit:shape_of(tile, block)
-  local rows <const> = tile.whole and "\1P" or "\1p"
+  local rows <const> = tile.single and "1" or tile.whole and "\1P" or "\1p"
   local columns = "1"
   if tile.tail == "n" then
     columns = (tile.chunked and block.chunk) and "\1w" or self:columns(tile.n)
@@ -104,7 +104,7 @@ function Emit:shape_of(tile, block)
 end
 
 -- The part of an HBM argument that a tile loads or stores. `deps` tells along which merged axes it varies.
-function Emit:region(view, deps, tail, n, block, load)
+function Emit:region(view, deps, tail, n, block)
   local index <const> = {}
   local axes <const> = self.axes
   for j = 1, #axes do
@@ -119,11 +119,7 @@ function Emit:region(view, deps, tail, n, block, load)
   else
     index[#index + 1] = "0:1"
   end
-  local text = view .. "[" .. table.concat(index, ", ") .. "]"
-  if load and not deps[self.row_axis] then
-    text = text .. ".broadcast(0, " .. (block.level >= self.program.row_position and "\1p" or "\1P") .. ")"
-  end
-  return text
+  return view .. "[" .. table.concat(index, ", ") .. "]"
 end
 
 local handlers <const> = {}
@@ -135,7 +131,16 @@ end
 function handlers.load(self, i, block)
   local t <const> = i.term
   local view <const> = self.views[t.key]
-  self:call("nisa.dma_copy", { "dst=" .. self:operand(i.out, block), "src=" .. self:region(view, t.deps, t.tail, t.n, block, true) })
+  self:call("nisa.dma_copy", { "dst=" .. self:operand(i.out, block), "src=" .. self:region(view, t.deps, t.tail, t.n, block) })
+end
+-- One partition to all of them: a shuffle reaches 32.
+function handlers.spread(self, i, block)
+  local tile <const> = i.dst
+  local columns <const> = tile.tail ~= "n" and "1" or (tile.chunked and block.chunk) and "\1w" or self:columns(tile.n)
+  self:line("for \1q in range(0, \1P, 32):  # the row to every partition, 32 at a time")
+  self.indent = self.indent + 1
+  self:call("nisa.nc_stream_shuffle", { ("dst=%s[\1q:\1q + 32, 0:%s]"):format(tile.name, columns), "src=" .. i.src.tile.name, "shuffle_mask=[0] * 32" })
+  self.indent = self.indent - 1
 end
 function handlers.store(self, i, block)
   local output <const> = i.output

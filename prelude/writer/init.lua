@@ -15,7 +15,7 @@ local refuse <const> = layout_module.refuse
 local reserved_words <const> = {
   "and", "as", "assert", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is",
   "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try", "while", "with", "yield", "None", "True", "False", "min", "max", "range", "abs", "float",
-  "nki", "nl", "nisa", "P", "CHUNK", "p", "r", "c", "w",
+  "nki", "nl", "nisa", "P", "CHUNK", "p", "q", "r", "c", "w",
 }
 
 -- The shape-free structure of a graph, to tell whether two cases mean the same kernel.
@@ -50,13 +50,13 @@ local function main_columns(layout)
   local n = 1
   for _, node in ipairs(layout.nodes) do
     local info <const> = layout.of[node.id]
-    if info.source and info.tail == "n" then n = math.max(n, info.n) end
+    if info.source and info.tail == "n" and layout.used[node.id] then n = math.max(n, info.n) end
   end
   return n
 end
 
--- Text of each extent of a leaf's view, in terms of its argument's shape.
-local function dim_texts(leaf)
+-- Text of each extent of a leaf's view, in terms of its argument's shape. `extent_text` names an argument's axis.
+local function dim_texts(leaf, extent_text)
   local source <const>, shape <const> = leaf.source, leaf.info.view or leaf.source.shape
   local texts <const> = {}
   if source.op == "arange" then
@@ -70,7 +70,7 @@ local function dim_texts(leaf)
       local from <const> = at
       while at <= #source.shape and product < e do
         product = product * source.shape[at]
-        parts[#parts + 1] = ("%s.shape[%d]"):format(source.name, at - 1)
+        parts[#parts + 1] = extent_text(source.name, at - 1)
         at = at + 1
       end
       if product ~= e then
@@ -79,7 +79,7 @@ local function dim_texts(leaf)
       end
       if e == 1 and parts then
         at = at + 1
-        parts = { ("%s.shape[%d]"):format(source.name, at - 2) }
+        parts = { extent_text(source.name, at - 2) }
       end
     else
       parts = { "1" }
@@ -114,7 +114,8 @@ local function permutations(n)
   return out
 end
 
--- The loop order that moves the fewest bytes, the natural one where it makes no difference.
+-- The loop order that moves the fewest bytes, the natural one where it makes no difference. An operand is read again in each turn
+-- of an outer loop that it does not depend on.
 local function choose_order(merged, leaves)
   local best, best_cost = nil, nil
   for _, order in ipairs(permutations(#merged)) do
@@ -125,7 +126,11 @@ local function choose_order(merged, leaves)
       if leaf.source.op == "input" then
         local level, size = 0, leaf.info.n
         for axis in pairs(leaf.deps) do level = math.max(level, position[axis]) end
-        for i = 1, level do size = size * merged[order[i]].extent end
+        for i = 1, level do
+          local extent <const> = merged[order[i]].extent
+          local turns <const> = order[i] == #merged and (extent + 127) // 128 or extent
+          size = size * (leaf.deps[order[i]] and extent or turns)
+        end
         cost = cost + size
       end
     end
@@ -140,39 +145,59 @@ local function product(list)
   return n
 end
 
--- Names of the kernel's results: out, or out0, out1, ...
-local function output_shape_text(tensor, lowered, n_text)
-  local shape <const> = tensor.shape
-  for _, leaf in ipairs(lowered.leaves) do
-    local source <const> = leaf.source
-    if source.op == "input" and #source.shape == #shape then
-      local same = true
-      for i, e in ipairs(shape) do same = same and e == source.shape[i] end
-      if same then return source.name .. ".shape" end
+local function equal(a, b) return table.concat(a, ",") == table.concat(b, ",") end
+
+-- Text of the shape of output `index`, true in every case: that of an input, or extents of inputs, or n_text's of the columns.
+local function output_shape_text(job, chosen, index, extent_text, n_text, node)
+  local shapes <const>, inputs <const> = {}, {}
+  local one_rank = true
+  for i, entry in ipairs(job.traces) do
+    shapes[i], inputs[i] = entry.outputs[index].shape, {}
+    for _, input in ipairs(entry.trace.inputs) do inputs[i][input.name] = input.shape end
+    one_rank = one_rank and #shapes[i] == #shapes[1]
+  end
+  local function always(test)
+    for i, shape in ipairs(shapes) do if not test(shape, inputs[i]) then return false end end
+    return true
+  end
+  local names <const> = {}
+  for i, input in ipairs(chosen.trace.inputs) do names[i] = input.name end
+  for _, name in ipairs(names) do
+    if always(function(shape, given) return equal(shape, given[name]) end) then return name .. ".shape" end
+  end
+  local function lead(shape) return { table.unpack(shape, 1, #shape - 1) } end
+  if not one_rank then
+    for _, name in ipairs(names) do
+      if always(function(shape, given) return equal(shape, lead(given[name])) end) then return name .. ".shape[:-1]" end
+      if always(function(shape, given) return equal(lead(shape), lead(given[name])) end) then
+        local last <const> = shapes[1][#shapes[1]]
+        local fixed <const> = always(function(shape) return shape[#shape] == last end)
+        local text <const> = fixed and tostring(last) or n_text(chosen.outputs[index].shape[#chosen.outputs[index].shape])
+        if text then return ("%s.shape[:-1] + (%s,)"):format(name, text) end
+      end
     end
+    refuse(node, "the rank of this output changes with the case in a way that no input's does; write one kernel per rank")
   end
   local parts <const> = {}
-  for i, e in ipairs(shape) do
+  local chosen_shape <const> = chosen.outputs[index].shape
+  for axis = 1, #chosen_shape do
     local text = nil
-    if e == 1 then
-      text = "1"
-    else
-      -- The same axis of an input of the same rank, counted from the left, then any axis with that extent.
-      for _, leaf in ipairs(lowered.leaves) do
-        local source <const> = leaf.source
-        if not text and source.op == "input" and source.shape[i] == e then text = ("%s.shape[%d]"):format(source.name, i - 1) end
-      end
-      for _, leaf in ipairs(lowered.leaves) do
-        local source <const> = leaf.source
-        if source.op == "input" then
-          for a, extent in ipairs(source.shape) do
-            if not text and extent == e then text = ("%s.shape[%d]"):format(source.name, a - 1) end
+    if always(function(shape) return shape[axis] == 1 end) then text = "1" end
+    -- The same axis of an input, then any axis that always has that extent.
+    for pass = 1, 2 do
+      for _, name in ipairs(names) do
+        local rank <const> = #inputs[1][name]
+        for a = pass == 1 and axis or 1, pass == 1 and axis or rank do
+          if not text and always(function(shape, given) return #given[name] == rank and shape[axis] == given[name][a] end) then
+            text = extent_text(name, a - 1)
           end
         end
       end
     end
-    if not text and i == #shape then text = n_text(e) end
-    parts[i] = text or tostring(e)
+    if not text and axis == #chosen_shape then text = n_text(chosen_shape[axis]) end
+    if not text and always(function(shape) return shape[axis] == chosen_shape[axis] end) then text = tostring(chosen_shape[axis]) end
+    if not text then refuse(node, "axis %d of this output changes with the case in a way that no input's does", axis - 1) end
+    parts[axis] = text
   end
   return "(" .. table.concat(parts, ", ") .. (#parts == 1 and ",)" or ")")
 end
@@ -188,7 +213,16 @@ function M.derive(job)
   local shapes <const> = {}
   for i, entry in ipairs(job.traces) do
     local nodes <const> = {}
-    for j, tensor in ipairs(entry.outputs) do nodes[j] = tensor.node end
+    for j, tensor in ipairs(entry.outputs) do
+      nodes[j] = tensor.node
+      if #tensor.shape == 0 then
+        refuse(tensor.node, "this result is a single number; a tensor of a kernel has at least one axis: keep it (keepdims) or add one")
+      end
+      -- A new shape at the very end is another view of the same memory.
+      while nodes[j].op == "reshape" and not ({ input = true, arange = true, full = true, const = true })[nodes[j].inputs[1].op] do
+        nodes[j] = nodes[j].inputs[1]
+      end
+    end
     entry.nodes = nodes
     entry.layout = layout_module.analyse(nodes)
     shapes[i] = structure(entry.layout.nodes)
@@ -223,21 +257,34 @@ function M.derive(job)
   local n_name <const> = fresh("n")
   -- The names of loops and extents, out of the way of the kernel's arguments.
   local vars <const> = {}
-  for key, base in pairs({ r = "r", p = "p", c = "c", w = "w", P = "P", C = "CHUNK" }) do
+  for key, base in pairs({ r = "r", p = "p", c = "c", w = "w", q = "q", P = "P", C = "CHUNK" }) do
     local argued = job.name == base
     for _, argument in ipairs(job.arguments) do argued = argued or argument.name == base end
     vars[key] = argued and fresh(base .. "_") or base
   end
 
+  -- Inputs whose rank changes with the case: their axes count from the end, and their rows are what is left of their size.
+  local ranks <const>, varied <const> = {}, {}
+  local any_varied = false
+  for _, input in ipairs(chosen.trace.inputs) do ranks[input.name] = #input.shape end
+  for _, entry in ipairs(job.traces) do
+    for _, input in ipairs(entry.trace.inputs) do
+      if ranks[input.name] ~= #input.shape then varied[input.name], any_varied = true, true end
+    end
+  end
+  local function extent_text(name, axis)
+    return ("%s.shape[%d]"):format(name, varied[name] and axis - ranks[name] or axis)
+  end
   local main_source, main_axis
   local function dim_text(name, axis)
     if main_source == name and main_axis == axis then return n_name end
-    return ("%s.shape[%d]"):format(name, axis)
+    return extent_text(name, axis)
   end
   -- The input that gives the number of columns.
   for _, node in ipairs(chosen.layout.nodes) do
     local info <const> = chosen.layout.of[node.id]
-    if info.source and info.source.op == "input" and info.tail == "n" and info.n == main_columns(chosen.layout) and not main_source then
+    if info.source and info.source.op == "input" and info.tail == "n" and info.n == main_columns(chosen.layout) and not main_source
+      and chosen.layout.used[node.id] then
       main_source = info.source.name
       if chosen.layout.k == 1 and info.view == nil then main_axis = #info.source.shape - 1 end
     end
@@ -247,18 +294,27 @@ function M.derive(job)
   if #merged == 0 then merged[1] = { extent = 1, first = 1, last = 0 } end
   local row_axis <const> = #merged
   local order <const> = choose_order(merged, lowered.leaves)
-  local main <const> = lowered.folded and main_columns(chosen.layout) or main_columns(chosen.layout)
+  local main <const> = main_columns(chosen.layout)
 
   -- Texts of extents.
   local rank <const> = #lowered.layout.space
   local texts_of <const> = {}
-  for _, leaf in ipairs(lowered.leaves) do texts_of[leaf] = dim_texts(leaf) end
+  for _, leaf in ipairs(lowered.leaves) do texts_of[leaf] = dim_texts(leaf, extent_text) end
   local prologue <const> = {}
   local rows_names <const> = {}
   for j, axis in ipairs(merged) do
     local text = nil
+    if any_varied and #merged > 1 then
+      refuse(chosen.nodes[1], "cases of different rank, with operands that repeat over some of the leading axes; write one kernel per rank")
+    end
     if lowered.single_row then
       text = "1"
+    elseif any_varied then
+      for _, leaf in ipairs(lowered.leaves) do
+        if not text and leaf.deps[j] and leaf.source.op == "input" and (leaf.info.tail ~= "n" or leaf.info.n == main) then
+          text = leaf.source.name .. ".size" .. (leaf.info.tail == "n" and " // " .. n_name or "")
+        end
+      end
     else
       for _, leaf in ipairs(lowered.leaves) do
         if not text and leaf.deps[j] and leaf.source.op == "input" then
@@ -279,7 +335,7 @@ function M.derive(job)
       end
     end
     axis.text = text or tostring(axis.extent)
-    if axis.text:find("[%.%*]") then
+    if axis.text:find("[%.%*/]") then
       rows_names[j] = fresh(j == row_axis and "rows" or ("d" .. j - 1))
       axis.value = axis.text
       axis.text = rows_names[j]
@@ -345,7 +401,7 @@ function M.derive(job)
     if declared == "float64" then dtype = "float32" end
     if declared == "int64" then dtype = "int32" end
     if declared == "bool" then dtype = "uint8" end
-    local info <const> = lowered.layout.of[tensor.node.id]
+    local info <const> = lowered.layout.of[chosen.nodes[i].id]
     local term <const> = lowered.outputs[i]
     local name <const> = fresh(#chosen.outputs == 1 and "out" or "out" .. i - 1)
     local tail, n = info.tail, info.n
@@ -363,7 +419,7 @@ function M.derive(job)
         if here ~= axis.extent then refuse(tensor.node, "this output has fewer rows than other values of the kernel") end
       end
     end
-    outputs[i] = { name = name, dtype = dtype, tail = tail == "n" and "n" or "one", n = n, term = term, deps = deps, tensor = tensor }
+    outputs[i] = { name = name, dtype = dtype, tail = tail == "n" and "n" or "one", n = n, term = term, deps = deps, tensor = tensor, index = i }
   end
 
   -- Plan: whole rows if every case's rows fit.
@@ -409,6 +465,13 @@ function M.derive(job)
     return "(" .. table.concat(parts, ", ") .. ")"
   end
   local function width_of(n) if n == main then return n_name end return domains[n] end
+  -- A width of a result: one of the kernel's, or a part or multiple of n.
+  local function width_text(n)
+    if width_of(n) then return width_of(n) end
+    if main % n == 0 and n > 1 then return ("%s // %d"):format(n_name, main // n) end
+    if n % main == 0 and main > 1 then return ("%d * %s"):format(n // main, n_name) end
+    return nil
+  end
   if lowered.folded then
     local total <const> = fresh("size")
     rows_names[1] = fresh("rows")
@@ -449,7 +512,7 @@ function M.derive(job)
     end
     output.dtype_text = dtype
     prologue[#prologue + 1] = ("%s = nl.ndarray(%s, dtype=%s, buffer=nl.shared_hbm)"):format(output.name,
-      output_shape_text(output.tensor, lowered, function(n) return width_of(n) end), dtype)
+      output_shape_text(job, chosen, output.index, extent_text, width_text, output.tensor.node), dtype)
   end
   local views <const>, view_names <const> = {}, {}
   for _, t in ipairs(lowered.terms.list) do
@@ -458,7 +521,7 @@ function M.derive(job)
       local label <const> = t.name .. shape
       if not view_names[label] then
         local plain <const> = #t.leaf.source.shape == #merged + 1 and t.leaf.info.view == nil and not lowered.folded and #merged == 1
-          and t.deps[1] and t.tail == "n"
+          and t.deps[1] and t.tail == "n" and not varied[t.name]
         if plain then
           view_names[label] = t.name
         else
@@ -471,15 +534,14 @@ function M.derive(job)
   end
   for _, output in ipairs(outputs) do
     local shape <const> = output.tensor.shape
-    if #merged == 1 and #shape == 2 and output.tail == "n" and not lowered.folded then
+    local fixed_rank = not any_varied
+    for _, entry in ipairs(job.traces) do fixed_rank = fixed_rank or #entry.outputs[output.index].shape == #shape end
+    if #merged == 1 and #shape == 2 and output.tail == "n" and not lowered.folded and fixed_rank and product(shape) // output.n == merged[1].extent
+      and shape[2] == output.n then
       output.view = output.name
     else
       output.view = fresh(output.name .. "_rows")
-      local width = width_of(output.n) or (output.tail == "n" and tostring(output.n)) or "1"
-      if output.tail == "n" and not width_of(output.n) then
-        if main % output.n == 0 then width = ("%s // %d"):format(n_name, main // output.n)
-        elseif output.n % main == 0 then width = ("%d * %s"):format(output.n // main, n_name) end
-      end
+      local width <const> = output.tail == "n" and (width_text(output.n) or tostring(output.n)) or "1"
       prologue[#prologue + 1] = ("%s = %s.reshape(%s)"):format(output.view, output.name, view_shape(output.deps, output.tail, width))
     end
   end

@@ -92,6 +92,14 @@ function M.analyse(outputs)
   for _, node in ipairs(nodes) do
     if node.op == "reduce" then columns = math.max(columns or 1, product(node.inputs[1].shape, #node.inputs[1].shape - k + 1)) end
   end
+  -- Leaves that are used as such, not only to make another view of the same memory.
+  local used <const>, memory <const> = {}, {}
+  for _, node in ipairs(nodes) do
+    local first <const> = node.inputs[1]
+    memory[node.id] = node.op == "input" or node.op == "arange" or node.op == "reshape" and memory[first.id]
+    for _, input in ipairs(node.inputs) do used[input.id] = used[input.id] or not (node.op == "reshape" and memory[input.id]) end
+  end
+  for _, node in ipairs(outputs) do used[node.id] = true end
   local of <const> = {}
   local space = {}
   local flat = false
@@ -175,11 +183,12 @@ function M.analyse(outputs)
       if first.scalar then refuse(node, "this reduces a constant") end
       local operand <const> = node.inputs[1]
       if product(operand.shape) == product(node.shape) then
-        info = { lead = first.lead, tail = node.keepdims and first.tail or "none", n = first.n, identity = true }
+        info = { lead = first.lead, tail = (node.keepdims or #node.shape == 0) and first.tail or "none", n = first.n, identity = true }
       elseif first.tail ~= "n" then
         refuse(node, "this reduces values that are already one per row, that is across rows")
       else
-        info = { lead = first.lead, tail = node.keepdims and "one" or "none", n = 1 }
+        -- A single number stands beside everything, as an array of one row and one column does.
+        info = { lead = first.lead, tail = (node.keepdims or #node.shape == 0) and "one" or "none", n = 1 }
       end
     elseif op == "cumulative" then
       if k ~= 1 or node.axes[1] ~= #node.shape - 1 or first.tail ~= "n" then refuse(node,
@@ -195,14 +204,14 @@ function M.analyse(outputs)
     elseif op == "select" then
       if node.axis ~= #node.inputs[1].shape - 1 or k ~= 1 or first.tail ~= "n" then refuse(node,
         "an index along axis %d; only columns can be picked in a row-wise kernel", node.axis) end
-      info = { lead = first.lead, tail = "none", n = 1 }
-    elseif op == "concat" then
+      info = { lead = first.lead, tail = #node.shape == 0 and "one" or "none", n = 1 }
+    elseif op == "interleave" or op == "concat" then
       if node.axis ~= #node.shape - 1 or k ~= 1 then refuse(node,
         "a concatenation along axis %d; only columns can be joined in a row-wise kernel", node.axis) end
       local lead = {}
       for _, input in ipairs(node.inputs) do
         local i <const> = of[input.id]
-        if not i.scalar and #i.lead > #lead then lead = i.lead end
+        if not i.scalar and #i.lead >= #lead and product(i.lead) >= product(lead) then lead = i.lead end
       end
       info = { lead = lead, tail = "n", n = node.shape[#node.shape] }
     else
@@ -238,7 +247,7 @@ function M.analyse(outputs)
       if only_scalars then info = { scalar = true, shape = node.shape } end
     end
     of[node.id] = info
-    if info.lead then extend(info.lead, node) end
+    if info.lead and used[node.id] then extend(info.lead, node) end
   end
 
   if flat then
@@ -246,11 +255,11 @@ function M.analyse(outputs)
     local rows = 1
     for _, node in ipairs(nodes) do
       local info <const> = of[node.id]
-      if info.lead then rows = math.max(rows, product(info.lead)) end
+      if info.lead and used[node.id] then rows = math.max(rows, product(info.lead)) end
     end
     for _, node in ipairs(nodes) do
       local info <const> = of[node.id]
-      if info.lead then
+      if info.lead and used[node.id] then
         local mine <const> = product(info.lead)
         if mine ~= 1 and mine ~= rows then refuse(node, "rows are reshaped here beside an operand that repeats over some of them") end
         info.lead = mine == 1 and {} or { rows }
@@ -259,7 +268,7 @@ function M.analyse(outputs)
     end
     space = { rows }
   end
-  return { nodes = nodes, k = k, space = space, flat = flat and true or false, of = of }
+  return { nodes = nodes, k = k, space = space, flat = flat and true or false, of = of, used = used }
 end
 
 -- Merge neighbouring leading axes where no operand tells them apart. Returns the merged extents, for each axis of the

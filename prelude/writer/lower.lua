@@ -141,21 +141,45 @@ function binary:maximum(a, b) return self.terms:alu("max", a, b) end
 function binary:minimum(a, b) return self.terms:alu("min", a, b) end
 binary.fmax, binary.fmin = binary.maximum, binary.minimum
 function binary:power(a, b) return self.terms:power(a, b) end
+-- a = b * quotient + rest, the quotient the nearest integer; and 1 where the floor is one less than that. The rest is exact where
+-- a / b is not, so that it tells the floor.
+function Lower:divided(a, b)
+  local t <const> = self.terms
+  local quotient <const> = self:round(t:div(a, b))
+  local rest <const> = t:sub(a, t:mul(quotient, b))
+  local zero <const> = self:const(0.0)
+  if is_scalar(b) then
+    if not b.constant then self.fixed[#self.fixed + 1] = b end
+    return quotient, rest, t:alu(b.value > 0 and "less" or "greater", rest, zero)
+  end
+  local apart <const> = t:alu("not_equal", t:alu("less", rest, zero), t:alu("less", b, zero))
+  return quotient, rest, t:mul(apart, t:alu("not_equal", rest, zero))
+end
 function binary:floor_divide(a, b)
   if is_scalar(a) and is_scalar(b) then return self.terms:scalar(a.value // b.value + 0.0, "(" .. a.text .. ") // (" .. b.text .. ")") end
-  return self:floor(self.terms:div(a, b))
+  local quotient <const>, _, over <const> = self:divided(a, b)
+  return self.terms:sub(quotient, over)
 end
 function binary:remainder(a, b)
   local t <const> = self.terms
-  return t:sub(a, t:mul(self:floor(t:div(a, b)), b))
+  if is_scalar(a) and is_scalar(b) then return t:scalar(a.value % b.value + 0.0, "(" .. a.text .. ") % (" .. b.text .. ")") end
+  local _, rest <const>, over <const> = self:divided(a, b)
+  return t:add(rest, t:mul(over, b))
 end
 function binary:fmod(a, b)
   local t <const> = self.terms
-  return t:sub(a, t:mul(self:trunc(t:div(a, b)), b))
+  if is_scalar(a) then return t:sub(a, t:mul(self:trunc(t:div(a, b)), b)) end
+  local size <const> = is_scalar(b) and self:const(math.abs(b.value)) or t:act("abs", b)
+  if is_scalar(b) and not b.constant then self.fixed[#self.fixed + 1] = b end
+  return t:mul(t:act("sign", a), binary.remainder(self, t:act("abs", a), size))
 end
 function binary:hypot(a, b)
   local t <const> = self.terms
-  return t:act("sqrt", t:add(t:act("square", a), t:act("square", b)))
+  if is_scalar(a) or is_scalar(b) then return t:act("sqrt", t:add(t:mul(a, a), t:mul(b, b))) end
+  -- Squares of small values vanish.
+  local lift <const> = t:lift(t:alu("max", t:act("abs", a), t:act("abs", b)), 40, 100)
+  local function up(x) return t:act("square", t:mul(x, lift)) end
+  return t:mul(t:act("sqrt", t:add(up(a), up(b))), t:recip(lift))
 end
 function binary:logaddexp(a, b)
   local t <const> = self.terms
@@ -250,6 +274,8 @@ function Lower:term(node)
     local sizes <const> = {}
     for i, input in ipairs(node.inputs) do sizes[i] = input.shape[#input.shape] end
     out = t:make({ op = "concat", key = table.concat(sizes, ","), sizes = sizes, args = args, tail = "n", n = info.n })
+  elseif op == "interleave" then
+    out = t:make({ op = "concat", key = "by turns", step = #args, args = args, tail = "n", n = info.n })
   else
     refuse(node, "this operation (%s) is outside elementwise chains and row-wise reductions", op)
   end
@@ -272,16 +298,8 @@ function M.lower(outputs, dim_text, name_of)
       leaf_of[node.id] = leaf
     end
   end
-  -- Only leaves that are used as such (not those that only feed another view of the same memory) shape the loops.
-  local used <const> = {}
-  for _, node in ipairs(layout.nodes) do
-    for _, input in ipairs(node.inputs) do
-      if not (node.op == "reshape" and layout.of[node.id].source) and not (node.op == "broadcast" and layout.of[node.id].source) then used[input.id] = true end
-    end
-  end
-  for _, node in ipairs(outputs) do used[node.id] = true end
   for id, leaf in pairs(leaf_of) do
-    if used[id] then leaves[#leaves + 1] = leaf end
+    if layout.used[id] then leaves[#leaves + 1] = leaf end
   end
   table.sort(leaves, function(a, b) return a.node.id < b.node.id end)
   local merged, to = layout_module.merge(layout, leaves)
@@ -291,7 +309,7 @@ function M.lower(outputs, dim_text, name_of)
     folded = layout.k == 1
     for _, node in ipairs(layout.nodes) do
       local op <const> = node.op
-      if op == "reduce" or op == "cumulative" or op == "slice" or op == "select" or op == "concat" or op == "arange" then folded = false end
+      if op == "reduce" or op == "cumulative" or op == "slice" or op == "select" or op == "concat" or op == "interleave" or op == "arange" then folded = false end
     end
     for _, node in ipairs(outputs) do folded = folded and layout.of[node.id].tail == "n" end
     merged, to = { { extent = 1, first = 1, last = 0 } }, {}

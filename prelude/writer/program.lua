@@ -300,9 +300,11 @@ function Program:compute(t, out, block, sum)
   elseif op == "concat" then
     local at = 0
     for i, part in ipairs(t.args) do
-      local piece <const> = { tile = dst, start = (out.start or 0) + at, n = t.sizes[i], step = 1 }
-      self:fill(part, piece, { tail = "n", n = t.sizes[i] }, block)
-      at = at + t.sizes[i]
+      local step <const>, n <const> = t.step or 1, t.step and t.n // t.step or t.sizes[i]
+      local outer <const> = out.step or 1
+      local piece <const> = { tile = dst, start = (out.start or 0) + (t.step and i - 1 or at) * outer, n = n, step = step * outer }
+      self:fill(part, piece, { tail = "n", n = n }, block)
+      at = at + n
     end
   elseif op == "iota" then
     self:emit(block, { kind = "iota", dst = dst, out = out, row = t.row, start = t.start, step = t.step, leaf = t.leaf, uses = {} })
@@ -488,6 +490,21 @@ function Program:accumulate(t)
   post.memo[t.id] = ref(tile)
 end
 
+-- A declared tile with an input in it. What has no rows of its own is read once, into one partition, and spread on chip.
+function Program:bring(t, tile, block)
+  if t.deps[self.row_axis] then
+    declare(self, block, tile)
+    self:emit(block, { kind = "load", dst = tile, out = ref(tile), term = t, uses = {} })
+    return
+  end
+  tile.whole = true
+  local row <const> = { name = self:name(t.name .. "_row"), dtype = tile.dtype, tail = t.tail, n = t.n, block = block, single = true, chunked = tile.chunked }
+  declare(self, block, row)
+  self:emit(block, { kind = "load", dst = row, out = ref(row), term = t, uses = {} })
+  declare(self, block, tile)
+  self:emit(block, { kind = "spread", dst = tile, src = ref(row), uses = { row } })
+end
+
 function Program:load(t, block)
   local input <const> = self.inputs[t.name]
   local resident <const> = self.chunked and not self.stream and t.tail == "n"
@@ -497,14 +514,12 @@ function Program:load(t, block)
     local known <const> = whole.memo[t.id]
     if known then return known end
     local tile <const> = { name = self:name(base_name(t)), dtype = input.dtype, tail = "n", n = t.n, block = whole, resident = true }
-    declare(self, whole, tile)
-    self:emit(whole, { kind = "load", dst = tile, out = ref(tile), term = t, uses = {} })
+    self:bring(t, tile, whole)
     whole.memo[t.id] = ref(tile)
     return whole.memo[t.id]
   end
   local tile <const> = self:tile(base_name(t), input.dtype, t, block)
-  declare(self, block, tile)
-  self:emit(block, { kind = "load", dst = tile, out = ref(tile), term = t, uses = {} })
+  self:bring(t, tile, block)
   block.memo[t.id] = ref(tile)
   return block.memo[t.id]
 end
@@ -556,7 +571,7 @@ end
 function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
   local self <const> = setmetatable({
     inputs = inputs, uses = {}, summed = {}, predicate = {}, depths = {}, taken = {}, position = {}, chunked = plan ~= "rows", stream = plan == "stream",
-    outer = {}, passes = {}, posts = {}, plan = plan,
+    outer = {}, passes = {}, posts = {}, plan = plan, row_axis = row_axis,
   }, Program)
   for _, name in ipairs(reserved) do self.taken[name] = true end
   for i, axis in ipairs(order) do self.position[axis] = i end
@@ -611,10 +626,13 @@ function Program:footprint(main)
     if tile.tail == "one" then return 0.0, bytes end
     return bytes * tile.n / main, 0
   end
-  -- Tiles outside the row loop and resident rows live throughout.
+  -- Tiles outside the row loop and resident rows live throughout, a row that is spread only until it is.
+  local transient = 0.0
   local function add_all(block)
     for _, i in ipairs(block.list) do
-      if i.kind == "declare" then
+      if i.kind == "declare" and i.tile.single then
+        transient = math.max(transient, (size(i.tile)))
+      elseif i.kind == "declare" then
         local c <const>, f <const> = size(i.tile)
         columns_row, fixed = columns_row + c, fixed + f
       end
@@ -653,10 +671,11 @@ function Program:footprint(main)
     return most
   end
   if not self.chunked then
-    columns_row = columns_row + peak(self.rows.list)
+    columns_row = columns_row + math.max(transient, peak(self.rows.list))
     return { row = columns_row, chunk = 0.0, fixed = fixed }
   end
   add_all(self.pre)
+  columns_row = columns_row + transient
   for pass = 0, #self.passes do columns_chunk = math.max(columns_chunk, peak(self.passes[pass].list)) end
   return { row = columns_row, chunk = columns_chunk, fixed = fixed + 64 }
 end

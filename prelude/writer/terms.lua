@@ -21,6 +21,8 @@ local function number_text(v)
   if v ~= v then return "float('nan')" end
   if v == math.huge then return "float('inf')" end
   if v == -math.huge then return "float('-inf')" end
+  local mantissa <const>, exponent <const> = ("%a"):format(v):match("^(0x1)p([+-]%d+)$")
+  if mantissa and math.abs(tonumber(exponent)) > 20 then return ("2.0 ** %d"):format(tonumber(exponent)) end
   for digits = 1, 17 do
     local text <const> = ("%%.%dg"):format(digits):format(v)
     if tonumber(text) == v then
@@ -191,7 +193,7 @@ function Terms:mul(a, b)
   end
   -- Rows before whole rows, so that per-row factors multiply once: (x * r1) * r2 = x * (r1 * r2).
   if a.tail == "one" and b.tail == "n" then a, b = b, a end
-  if a.tail == "n" and b.tail == "one" and a.op == "mul" and a.args[2].tail == "one" then return self:mul(a.args[1], self:mul(a.args[2], b)) end
+  if a.tail == "n" and b.tail == "one" and a.op == "mul" and a.args[2].tail == "one" and a.key ~= "lifted" then return self:mul(a.args[1], self:mul(a.args[2], b)) end
   if a.id > b.id and a.tail == b.tail then a, b = b, a end
   return self:make({ op = "mul", args = { a, b } })
 end
@@ -209,12 +211,40 @@ function Terms:recip(x)
   return self:make({ op = "recip", args = { x } })
 end
 
+-- Is a term known to be zero, or at least as large as its reciprocal needs to stay finite in float32?
+local bounded_acts <const> = { exp = true, sqrt = true, rsqrt = true, sigmoid = true, softplus = true, sign = true }
+local function bounded(t)
+  if is_scalar(t) or t.compare or t.truth then return true end
+  local op <const> = t.op
+  if op == "act" then return bounded_acts[t.f] or t.f == "abs" and bounded(t.args[1]) end
+  if op == "shift" then return math.abs(t.args[2].value) >= 1e-20 end
+  if op == "scale" then return bounded(t.args[1]) end
+  if op == "max" then
+    local c <const> = t.args[2]
+    return is_scalar(c) and c.value >= 1e-30 or bounded(t.args[1]) and bounded(c)
+  end
+  if op == "reduce" then return bounded(t.args[1]) and (t.f == "max" or t.f == "min" or t.f == "add") end
+  if op == "mul" or op == "add" then return bounded(t.args[1]) and bounded(t.args[2]) end
+  if op == "select" then return bounded(t.args[2]) and bounded(t.args[3]) end
+  return op == "recip" or op == "iota" or op == "round"
+end
+
+-- A factor that brings a small value up: 2^raise where size < 2^-below, else 1.
+function Terms:lift(size, below, raise)
+  local small <const> = self:alu("less", size, self:scalar(2.0 ^ -below))
+  return self:make({ op = "max", args = { self:scale(small, self:scalar(2.0 ^ raise)), self:scalar(1.0) }, hint = "lift" })
+end
+
+-- The engines have reciprocals, no division. The reciprocal of a value below 2^-126 is infinite, so that a denominator that may be
+-- that small is brought up first, and the numerator with it.
 function Terms:div(a, b)
   if is_scalar(b) then
     if is_scalar(a) then return self:scalar_op("div", a, b) end
     return self:scale(a, self:scalar_op("div", self:scalar(1.0), b))
   end
-  return self:mul(a, self:recip(b))
+  if is_scalar(a) or bounded(b) then return self:mul(a, self:recip(b)) end
+  local lift <const> = self:lift(self:act("abs", b), 100, 100)
+  return self:mul(self:make({ op = "mul", key = "lifted", args = { a, lift } }), self:recip(self:mul(b, lift)))
 end
 
 function Terms:add(a, b)
