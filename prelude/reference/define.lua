@@ -193,6 +193,11 @@ function M.protocol(meta, spec)
     natives[name] = natives[name] or M.native(meta.__pytype .. "." .. name, entry.signature, entry.fn)
     return R.bound(t, natives[name])
   end
+  -- x.data = y writes into x.
+  function meta.__pysetattr(t, name, value)
+    if name ~= "data" then core.raise("AttributeError", "attribute '%s' of '%s' objects cannot be set here", name, meta.__pytype) end
+    spec.index.set(t, core.is_tensor(value) and core.cast(value, t.declared) or value, "e")
+  end
   function meta.__subscript(t, fmt, ...) return spec.index.get(t, fmt, ...) end
   function meta.__setsubscript(t, value, fmt, ...) return spec.index.set(t, value, fmt, ...) end
   function meta.__pybinop(op, a, b)

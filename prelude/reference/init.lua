@@ -59,6 +59,52 @@ local function failure(err)
   return nil, err
 end
 
+-- The text of a function that makes a module of a class and calls its forward: the parameters of forward, then those of __init__.
+-- nil where no class of the module is named `wanted`; without a name, the only class that has a forward.
+local function class_wrapper(module, wanted)
+  local record <const> = python.record(module)
+  local lines <const> = {}
+  for line in ((record.source or "") .. "\n"):gmatch("([^\n]*)\n") do lines[#lines + 1] = line end
+  local found, several
+  for _, node in ipairs(record.tree.body) do
+    if node.type == "ClassDef" and (wanted == nil or node.name == wanted) then
+      local parts <const> = { name = node.name }
+      for _, item in ipairs(node.body) do
+        if item.type == "FunctionDef" and (item.name == "forward" or item.name == "__init__") then parts[item.name] = item.args end
+      end
+      if parts.forward then found, several = parts, found ~= nil end
+    end
+  end
+  if not found or several then return nil end
+  local signature <const>, calls <const> = {}, {}
+  for _, part in ipairs({ "forward", "__init__" }) do
+    local args <const>, passed <const> = found[part], {}
+    if args then
+      if args.vararg or args.kwarg then return nil end
+      local function add(arg, default)
+        local text = arg.arg
+        if default then
+          if default.lineno ~= default.end_lineno then return end
+          text = text .. "=" .. lines[default.lineno]:sub(default.col_offset + 1, default.end_col_offset)
+        end
+        signature[#signature + 1] = text
+        passed[#passed + 1] = arg.arg .. "=" .. arg.arg
+      end
+      local list <const> = args.args
+      for i = 2, #list do add(list[i], args.defaults[i - #list + #args.defaults]) end
+      for i, arg in ipairs(args.kwonlyargs or {}) do
+        local default <const> = args.kw_defaults[i]
+        add(arg, type(default) == "table" and default.type and default or nil)
+      end
+      if part == "forward" and args.defaults[1] then return nil end
+    end
+    calls[part] = table.concat(passed, ", ")
+  end
+  local name <const> = found.name:gsub("(%l)(%u)", "%1_%2"):lower()
+  return ("\n\n\ndef %s_of_module(%s):\n    return %s(%s)(%s)\n"):format(name, table.concat(signature, ", "), found.name, calls.__init__ or "",
+    calls.forward), name .. "_of_module"
+end
+
 -- Load a reference. opts: path, fn (nil: the only public function), source (text instead of the file), roots, read, step_limit,
 -- ask = the worker job's `call`: then a reference that needs more than the library here is run by a Python of this machine.
 function M.load(opts)
@@ -77,6 +123,19 @@ function M.load(opts)
   })
   if not module then return failure(err) end
   local functions <const> = python.functions(module)
+  local defined = false
+  for _, fn in ipairs(functions) do defined = defined or fn.name == opts.fn end
+  if not opts.in_class and (opts.fn and not defined or not opts.fn and #functions == 0) then
+    local wrapper <const>, name <const> = class_wrapper(module, opts.fn)
+    if wrapper then
+      local again <const> = {}
+      for k, v in pairs(opts) do again[k] = v end
+      again.source, again.fn, again.in_class = source .. wrapper, name, opts.fn or name
+      local made <const>, why <const> = M.load(again)
+      if made then made.name = name:gsub("_of_module$", "") end
+      return made, why
+    end
+  end
   local names <const> = {}
   local chosen = nil
   for _, fn in ipairs(functions) do

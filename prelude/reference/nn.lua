@@ -198,10 +198,10 @@ class Dropout(Module):
 
 class LayerNorm(Module):
     def __init__(self, normalized_shape, eps=1e-05, elementwise_affine=True, bias=True):
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
         self.eps = eps
-        self.weight = None
-        self.bias = None
+        self.weight = torch.ones(self.normalized_shape) if elementwise_affine else None
+        self.bias = torch.zeros(self.normalized_shape) if elementwise_affine and bias else None
 
     def forward(self, x):
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -209,12 +209,55 @@ class LayerNorm(Module):
 
 class RMSNorm(Module):
     def __init__(self, normalized_shape, eps=None, elementwise_affine=True):
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = tuple(normalized_shape) if isinstance(normalized_shape, (tuple, list)) else (normalized_shape,)
         self.eps = eps
-        self.weight = None
+        self.weight = torch.ones(self.normalized_shape) if elementwise_affine else None
 
     def forward(self, x):
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+
+class GroupNorm(Module):
+    def __init__(self, num_groups, num_channels, eps=1e-05, affine=True):
+        self.num_groups = num_groups
+        self.eps = eps
+        self.weight = torch.ones(num_channels) if affine else None
+        self.bias = torch.zeros(num_channels) if affine else None
+
+    def forward(self, x):
+        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+
+class SELU(Module):
+    def __init__(self, inplace=False):
+        pass
+
+    def forward(self, x):
+        return F.selu(x)
+
+
+class Softsign(Module):
+    def forward(self, x):
+        return F.softsign(x)
+
+
+class LogSigmoid(Module):
+    def forward(self, x):
+        return F.logsigmoid(x)
+
+
+class Tanhshrink(Module):
+    def forward(self, x):
+        return F.tanhshrink(x)
+
+
+class CosineSimilarity(Module):
+    def __init__(self, dim=1, eps=1e-08):
+        self.dim = dim
+        self.eps = eps
+
+    def forward(self, x1, x2):
+        return F.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class Linear(Module):

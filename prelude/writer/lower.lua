@@ -309,7 +309,8 @@ function M.lower(outputs, dim_text, name_of)
     folded = layout.k == 1
     for _, node in ipairs(layout.nodes) do
       local op <const> = node.op
-      if op == "reduce" or op == "cumulative" or op == "slice" or op == "select" or op == "concat" or op == "interleave" or op == "arange" then folded = false end
+      if op == "reduce" or op == "cumulative" or op == "slice" or op == "select" or op == "concat" or op == "interleave"
+        or op == "arange" then folded = false end
     end
     for _, node in ipairs(outputs) do folded = folded and layout.of[node.id].tail == "n" end
     merged, to = { { extent = 1, first = 1, last = 0 } }, {}

@@ -193,7 +193,9 @@ function Terms:mul(a, b)
   end
   -- Rows before whole rows, so that per-row factors multiply once: (x * r1) * r2 = x * (r1 * r2).
   if a.tail == "one" and b.tail == "n" then a, b = b, a end
-  if a.tail == "n" and b.tail == "one" and a.op == "mul" and a.args[2].tail == "one" and a.key ~= "lifted" then return self:mul(a.args[1], self:mul(a.args[2], b)) end
+  if a.tail == "n" and b.tail == "one" and a.op == "mul" and a.args[2].tail == "one" and a.key ~= "lifted" then
+    return self:mul(a.args[1], self:mul(a.args[2], b))
+  end
   if a.id > b.id and a.tail == b.tail then a, b = b, a end
   return self:make({ op = "mul", args = { a, b } })
 end

@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- What the writer makes of each reference: function, cases, and "proved" or the words of the refusal.
 -- `torch` marks functions of torch_references.py, `file` says which other one. `uses`, `rejects`: patterns of the kernel's text.
--- `rereads`: inputs that are spread over partitions and so read more than once.
 
 local R <const> = "proved"
 
 return {
-  { "rmsnorm", { "x=bf16[256,1024], w=bf16[1024]", "x=bf16[130,77], w=bf16[77]" }, R, rereads = { w = true } },
-  { "layernorm", { "x=f32[3,50,333], g=f32[333], b=f32[333]" }, R, rereads = { g = true, b = true } },
+  { "rmsnorm", { "x=bf16[256,1024], w=bf16[1024]", "x=bf16[130,77], w=bf16[77]" }, R },
+  { "layernorm", { "x=f32[3,50,333], g=f32[333], b=f32[333]" }, R },
   { "gelu_tanh", { "x=f32[200,300]" }, R, uses = "gelu_apprx_tanh" },
   { "silu_mul", { "a=f32[200,300], b=f32[200,300]" }, R, uses = "nl%.silu" },
   { "logsumexp", { "x=f32[2,70,300]" }, R },
@@ -20,8 +19,8 @@ return {
   { "cumsum", { "x=f32[200,300]" }, R },
   { "poly", { "x=f32[200,300]" }, R },
   { "minmax", { "x=f32[200,300]" }, R },
-  { "bias_b", { "x=f32[2,4,50,64], m=f32[2,1,1,64]" }, R, rereads = { m = true } },
-  { "outer", { "a=f32[200,1], b=f32[1,300]" }, R, rereads = { b = true } },
+  { "bias_b", { "x=f32[2,4,50,64], m=f32[2,1,1,64]" }, R },
+  { "outer", { "a=f32[200,1], b=f32[1,300]" }, R },
   { "std", { "x=f32[200,300]" }, R },
   { "clip_", { "x=f32[5001]", "x=f32[1280]" }, R },
   { "log1p_", { "x=f32[200,300]" }, R },
@@ -34,7 +33,7 @@ return {
   { "ent", { "x=f32[200,300]" }, R },
   { "pw", { "x=f32[200,300]" }, R },
   { "pw2", { "x=f32[200,300], y=f32[200,300]" }, R },
-  { "flat", { "x=f32[2,100,300], w=f32[300]" }, R, rereads = { w = true } },
+  { "flat", { "x=f32[2,100,300], w=f32[300]" }, R },
   { "div", { "x=f32[200,300], y=f32[200,300]" }, R },
   { "scalar_p", { "x=f32[200,300], a=2.0, b=3.5" }, R },
   { "masked", { "x=f32[200,300], m=bool[200,300]" }, R },
@@ -45,10 +44,10 @@ return {
   { "any_", { "x=f32[200,300]" }, R },
   { "stride2", { "x=f32[200,300]" }, R },
   { "pad_", { "x=f32[200,300]" }, R },
-  { "mixed", { "x=f32[200,300], w=f32[300]" }, R, rereads = { w = true } },
+  { "mixed", { "x=f32[200,300], w=f32[300]" }, R },
   { "softmax_rows", { "x=f32[20,100]", "x=f32[7,33]" }, R, file = "loop_" },
   { "square_sums", { "x=f32[20,100]", "x=f32[130,33]" }, R, file = "loop_" },
-  { "rms_rows", { "x=bf16[129,65], w=bf16[65]" }, R, file = "loop_", rereads = { w = true } },
+  { "rms_rows", { "x=bf16[129,65], w=bf16[65]" }, R, file = "loop_" },
   { "centre_batch", { "x=f32[3,43,65]" }, R, file = "loop_" },
   { "appended", { "x=f32[20,30]" }, R, file = "loop_" },
   { "zipped", { "x=f32[20,30], y=f32[20,30]" }, R, file = "loop_" },
@@ -69,9 +68,9 @@ return {
   { "silu", { "x=f32[200,300]" }, R, torch = true, uses = "nl%.silu" },
   { "gelu", { "x=f32[200,300]" }, R, torch = true, uses = "nl%.gelu" },
   { "gelu_tanh", { "x=f32[200,300]" }, R, torch = true, uses = "gelu_apprx_tanh" },
-  { "rms_norm", { "x=bf16[200,300], w=bf16[300]" }, R, torch = true, rereads = { w = true } },
-  { "layer_norm", { "x=f32[200,300], w=f32[300], b=f32[300]" }, R, torch = true, rereads = { w = true, b = true } },
-  { "rms_spelled", { "x=bf16[200,300], w=bf16[300]" }, R, torch = true, rereads = { w = true } },
+  { "rms_norm", { "x=bf16[200,300], w=bf16[300]" }, R, torch = true },
+  { "layer_norm", { "x=f32[200,300], w=f32[300], b=f32[300]" }, R, torch = true },
+  { "rms_spelled", { "x=bf16[200,300], w=bf16[300]" }, R, torch = true },
   { "softplus", { "x=f32[200,300]" }, R, torch = true },
   { "normalize", { "x=f32[200,300]" }, R, torch = true },
   { "max_pair", { "x=f32[200,300]" }, R, torch = true },
@@ -80,7 +79,7 @@ return {
   { "leaky", { "x=f32[200,300]" }, R, torch = true },
   { "module", { "x=f32[200,48]" }, R, torch = true },
   { "variance", { "x=f32[200,300]" }, R, torch = true },
-  { "residual_rms", { "x=bf16[100,70], r=bf16[100,70], w=bf16[70], eps=1e-5" }, R, torch = true, rereads = { w = true } },
+  { "residual_rms", { "x=bf16[100,70], r=bf16[100,70], w=bf16[70], eps=1e-5" }, R, torch = true },
   { "instance_norm", { "x=f32[2,3,20,30]" }, R, torch = true },
   { "center_unit", { "x=f32[100,70]" }, R, torch = true },
   { "chunked", { "x=f32[200,300]" }, R, torch = true },
