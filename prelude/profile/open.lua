@@ -258,7 +258,7 @@ function methods:frame(name, columns, derived)
   for _, d in ipairs(derived or {}) do
     local ok = true
     for _, column in ipairs(d.needs) do ok = ok and have[column] end
-    list[#list + 1] = (ok and d.sql or "NULL") .. " AS " .. d.name
+    list[#list + 1] = (ok and d.sql or d.otherwise or "NULL") .. " AS " .. d.name
   end
   local frame <const>, err <const> = analyse.load(self.db, ("SELECT %s FROM %s"):format(table.concat(list, ", "), name))
   if not frame then error(select(2, damaged(self.path, err)), 0) end
@@ -282,16 +282,16 @@ end
 function methods:instructions()
   local have <const> = self.tables.Instruction or {}
   return self:frame("Instruction", {
-    "id", "start_ts", "end_ts", "engine", "opcode", "evt_wait_time_ns", "tensor_instruction_type", "adjusted_flops", "hbm_read_bytes",
-    "hbm_write_bytes", "spill_save_bytes", "spill_reload_bytes", "performance_mode",
+    "id", "start_ts", "end_ts", "engine", "opcode", "tensor_instruction_type", "adjusted_flops", "raw_flops", "hbm_read_bytes",
+    "hbm_write_bytes", "spill_save_bytes", "spill_reload_bytes", "performance_mode", "scalar_activation_fn",
   }, {
-    { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)" },
+    { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)", otherwise = "0" },
     { name = "duration", needs = { "start_ts", "end_ts" }, sql = "end_ts - start_ts" },
     { name = "location", needs = {}, sql = open.location(have) },
     { name = "k", needs = { "operands", "opcode" }, sql = "CASE WHEN opcode = 'MATMUL' THEN matmul_k(operands) END" },
     { name = "m", needs = { "operands", "opcode" }, sql = "CASE WHEN opcode = 'MATMUL' THEN matmul_m(operands) END" },
-    { name = "n", needs = { "operands", "opcode" }, sql = "CASE WHEN opcode = 'MATMUL' THEN matmul_n(operands) END" },
-    { name = "dtype", needs = { "operands", "opcode" }, sql = "CASE WHEN opcode = 'MATMUL' THEN matmul_dtype(operands) END" },
+    { name = "n", needs = { "operands" }, sql = "matmul_n(operands)" }, -- elements of src a partition, of any instruction
+    { name = "dtype", needs = { "operands" }, sql = "matmul_dtype(operands)" },
   })
 end
 
@@ -299,19 +299,22 @@ function methods:packets()
   return self:frame("DmaPacket", {
     "id", "start_ts", "end_ts", "transfer_bytes", "read_bytes", "write_bytes", "queue_type", "queue_name", "engine_idx", "packet_idx",
     "packet_aggregation_id",
-  }, { { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)" } })
+  }, { { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)", otherwise = "0" } })
 end
 
 function methods:transfers()
   return self:frame("DmaPacketAggregated", {
-    "id", "start_ts", "end_ts", "variable", "transfer_bytes", "source", "dest", "queue_type", "read_num_sbuf_partitions",
-    "write_num_sbuf_partitions", "is_transpose_mode",
-  }, { { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)" } })
+    "id", "start_ts", "end_ts", "variable", "transfer_bytes", "source", "dest", "queue_type", "is_transpose_mode",
+  }, {
+    { name = "read_parts", needs = { "read_num_sbuf_partitions" }, sql = "coalesce(read_num_sbuf_partitions, 0)", otherwise = "0" },
+    { name = "write_parts", needs = { "write_num_sbuf_partitions" }, sql = "coalesce(write_num_sbuf_partitions, 0)", otherwise = "0" },
+    { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)", otherwise = "0" },
+  })
 end
 
 function methods:active()
   return self:frame("ActiveTime", { "start_ts", "end_ts" }, {
-    { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)" },
+    { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)", otherwise = "0" },
     { name = "engine", needs = { "engine" }, sql = "lower(engine)" },
   })
 end

@@ -115,6 +115,7 @@ local function answer(request)
   if any then return out end
   out.identity = p:identity()
   if request.bounds then out.bounds = require("profile.bounds").all(p) end
+  if request.investigate then out.findings = require("profile.investigate").run(p, request.investigate) end
   if request.explain then out.explained = require("profile.explain").bounds(p) end
   if request.notes ~= false then out.notes = p.notes end
   return out

@@ -198,9 +198,15 @@ bool analyse_intervals(const struct analyse_table *t, const struct analyse_rows 
 
 // Joining and computing (analyse_join.c) ------------------------------------------------------------------------------------------
 
-// A new column of `t`: the row of `other` whose `key` equals `c`, NULL where there is none; of several the first.
+// A new column of `t`: the row of `other`, among `rows`, whose `key` equals `c`, NULL where there is none; of several the first.
 bool analyse_lookup(struct analyse_table *t, const struct analyse_column *c, const struct analyse_table *other,
-                    const struct analyse_column *key, const char *name, struct analyse_error *err);
+                    const struct analyse_rows *rows, const struct analyse_column *key, const char *name,
+                    struct analyse_error *err);
+// A new column of `t`: how many of the `rows` of `other` have its `key`, or the sum of their `value`; 0 where there is none.
+// Both keys hold integers. A key that occurs twice in `t` counts for the first row only.
+bool analyse_tally(struct analyse_table *t, const struct analyse_column *key, const struct analyse_table *other,
+                   const struct analyse_rows *rows, const struct analyse_column *other_key, const struct analyse_column *value,
+                   const char *name, struct analyse_error *err);
 // A new column of `t`: the values of `from` (a column of another table) at the rows that `at` (made by lookup) names.
 bool analyse_fetch(struct analyse_table *t, const struct analyse_column *at, const struct analyse_column *from,
                    const char *name, struct analyse_error *err);
@@ -208,8 +214,11 @@ bool analyse_fetch(struct analyse_table *t, const struct analyse_column *at, con
 // Integers stay integers except with '/', which gives floats, NULL where the divisor is 0.
 bool analyse_compute(struct analyse_table *t, const struct analyse_column *a, char op, const struct analyse_column *b,
                      double number, const char *name, struct analyse_error *err);
+// A new column, NULL outside `in` and for its first row: the greatest value of the rows before, in the order of `in`.
+bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
+                     struct analyse_error *err);
 // A new column, NULL outside `in`: the value less the value of the row before in the order of `in`, within each group of
-// `key` (may be NULL); NULL for a group's first.
+// `key` (may be NULL); NULL for a group's first. Of text: 0 where it is the same as before, another number where not.
 bool analyse_step(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c,
                   const struct analyse_column *key, const char *name, struct analyse_error *err);
 

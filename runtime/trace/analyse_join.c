@@ -13,10 +13,11 @@ struct row_map {
     size_t bytes;
 };
 
-static bool map_rows(struct row_map *map, const struct analyse_table *t, const struct analyse_column *key,
-                     struct analyse_error *err) {
-    int64_t low = INT64_MAX, high = INT64_MIN, count = 0;
-    for (int64_t i = 0; i < t->rows; i++) {
+static bool map_rows(struct row_map *map, const struct analyse_table *t, const struct analyse_rows *rows,
+                     const struct analyse_column *key, struct analyse_error *err) {
+    int64_t low = INT64_MAX, high = INT64_MIN, count = 0, n = analyse_count(t, rows);
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = analyse_row(rows, k);
         if (analyse_is_null(key, i)) continue;
         int64_t v = analyse_integer(key, i);
         if (v < low) low = v;
@@ -33,7 +34,8 @@ static bool map_rows(struct row_map *map, const struct analyse_table *t, const s
     map->rows = analyse_take(t->account, map->bytes, err);
     if (!map->rows) return false;
     memset(map->rows, 0xFF, map->bytes);
-    for (int64_t i = 0; i < t->rows; i++) {
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = analyse_row(rows, k);
         if (analyse_is_null(key, i)) continue;
         int64_t v = analyse_integer(key, i);
         uint64_t at = (uint64_t)v - (uint64_t)map->low;
@@ -57,7 +59,8 @@ static int32_t map_find(const struct row_map *map, const struct analyse_column *
 static void set_valid(struct analyse_column *c, int64_t row) { c->valid[row >> 6] |= 1ull << (row & 63); }
 
 bool analyse_lookup(struct analyse_table *t, const struct analyse_column *c, const struct analyse_table *other,
-                    const struct analyse_column *key, const char *name, struct analyse_error *err) {
+                    const struct analyse_rows *among, const struct analyse_column *key, const char *name,
+                    struct analyse_error *err) {
     bool text = c->type == ANALYSE_TEXT;
     if (text != (key->type == ANALYSE_TEXT)) return analyse_fail(err, "%s and %s are not of one type", c->name, key->name);
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I32, true, err);
@@ -70,8 +73,10 @@ bool analyse_lookup(struct analyse_table *t, const struct analyse_column *c, con
             return false;
         }
         memset(first, 0xFF, rows);
-        for (int64_t i = 0; i < other->rows; i++)
+        for (int64_t j = 0, n = analyse_count(other, among); j < n; j++) {
+            int64_t i = analyse_row(among, j);
             if (key->i32[i] >= 0 && first[key->i32[i]] < 0) first[key->i32[i]] = (int32_t)i;
+        }
         for (int32_t k = 0; k < c->dictionary->count; k++) {
             int32_t code = analyse_word_find(key->dictionary, c->dictionary->words[k].text, c->dictionary->words[k].size);
             to[k] = code < 0 ? -1 : first[code];
@@ -85,12 +90,58 @@ bool analyse_lookup(struct analyse_table *t, const struct analyse_column *c, con
         return true;
     }
     struct row_map map = {0};
-    if (!map_rows(&map, other, key, err)) return false;
+    if (!map_rows(&map, other, among, key, err)) return false;
     for (int64_t i = 0; i < t->rows; i++) {
         made->i32[i] = analyse_is_null(c, i) ? -1 : map_find(&map, key, analyse_integer(c, i));
         if (made->i32[i] >= 0) set_valid(made, i);
     }
     analyse_give(other->account, map.rows, map.bytes);
+    return true;
+}
+
+bool analyse_tally(struct analyse_table *t, const struct analyse_column *key, const struct analyse_table *other,
+                   const struct analyse_rows *rows, const struct analyse_column *other_key, const struct analyse_column *value,
+                   const char *name, struct analyse_error *err) {
+    if (key->type == ANALYSE_TEXT || other_key->type == ANALYSE_TEXT || (value && value->type == ANALYSE_TEXT))
+        return analyse_fail(err, "a tally is over integers: %s, %s", key->name, other_key->name);
+    struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I64, false, err);
+    struct row_map map = {0};
+    if (!made || !map_rows(&map, t, NULL, key, err)) return false;
+    if (t->rows) memset(made->i64, 0, (size_t)t->rows * sizeof *made->i64);
+    bool fine = true;
+    for (int64_t k = 0, n = analyse_count(other, rows); k < n && fine; k++) {
+        int64_t i = analyse_row(rows, k);
+        if (analyse_is_null(other_key, i) || (value && analyse_is_null(value, i))) continue;
+        int32_t row = map_find(&map, key, analyse_integer(other_key, i));
+        if (row < 0) continue;
+        int64_t sum;
+        if (__builtin_add_overflow(made->i64[row], value ? analyse_integer(value, i) : 1, &sum))
+            fine = analyse_fail(err, "a sum of %s leaves 64 bits", value->name);
+        else made->i64[row] = sum;
+    }
+    analyse_give(t->account, map.rows, map.bytes);
+    return fine;
+}
+
+bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
+                     struct analyse_error *err) {
+    if (c->type == ANALYSE_TEXT || c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
+    struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I64, true, err);
+    if (!made) return false;
+    if (t->rows) memset(made->i64, 0, (size_t)t->rows * sizeof *made->i64);
+    bool any = false;
+    int64_t most = 0;
+    for (int64_t k = 0, n = analyse_count(t, in); k < n; k++) {
+        int64_t i = analyse_row(in, k);
+        if (any) {
+            made->i64[i] = most;
+            set_valid(made, i);
+        }
+        if (analyse_is_null(c, i)) continue;
+        int64_t v = analyse_integer(c, i);
+        most = !any || v > most ? v : most;
+        any = true;
+    }
     return true;
 }
 
@@ -157,7 +208,7 @@ bool analyse_compute(struct analyse_table *t, const struct analyse_column *a, ch
 
 bool analyse_step(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c,
                   const struct analyse_column *key, const char *name, struct analyse_error *err) {
-    if (c->type == ANALYSE_TEXT || c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
+    if (c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
     struct analyse_groups g = {0};
     if (!analyse_group(t, in, key ? 1 : 0, &key, &g, err)) return false;
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I64, true, err);
@@ -171,6 +222,7 @@ bool analyse_step(struct analyse_table *t, const struct analyse_rows *in, const 
             if (analyse_is_null(c, row)) continue;
             last[g.group[i]] = row;
             if (before < 0) continue;
+            // Of text the codes: equal codes are equal texts.
             made->i64[row] = (int64_t)((uint64_t)analyse_integer(c, row) - (uint64_t)analyse_integer(c, before));
             set_valid(made, row);
         }

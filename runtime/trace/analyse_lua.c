@@ -519,13 +519,33 @@ static int table_common(lua_State *L) {
 
 // Joining and computing -------------------------------------------------------------------------------------------------------------
 
-// t:lookup(new, column, other, key)
+// t:lookup(new, column, other, key[, rows of other])
 static int table_lookup(lua_State *L) {
     struct analyse_table *t = check_table(L, 1), *other = check_table(L, 4);
     const char *name = luaL_checkstring(L, 2);
     struct analyse_column *c = check_column(L, t, 3), *key = check_column(L, other, 5);
     struct analyse_error err;
-    return analyse_lookup(t, c, other, key, name, &err) ? 0 : data_error(L, &err);
+    return analyse_lookup(t, c, other, check_rows(L, 6), key, name, &err) ? 0 : data_error(L, &err);
+}
+
+// t:tally(new, key, other, rows, key of other[, value])
+static int table_tally(lua_State *L) {
+    struct analyse_table *t = check_table(L, 1), *other = check_table(L, 4);
+    const char *name = luaL_checkstring(L, 2);
+    struct analyse_column *key = check_column(L, t, 3), *other_key = check_column(L, other, 6);
+    struct analyse_column *value = lua_isnoneornil(L, 7) ? NULL : check_column(L, other, 7);
+    struct analyse_error err;
+    return analyse_tally(t, key, other, check_rows(L, 5), other_key, value, name, &err) ? 0 : data_error(L, &err);
+}
+
+// t:running(new, rows, column)
+static int table_running(lua_State *L) {
+    struct analyse_table *t = check_table(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    struct analyse_rows *in = check_rows(L, 3);
+    struct analyse_column *c = check_column(L, t, 4);
+    struct analyse_error err;
+    return analyse_running(t, in, c, name, &err) ? 0 : data_error(L, &err);
 }
 
 // t:fetch(new, at, other, column)
@@ -633,6 +653,7 @@ int luaopen_rt_analyse(lua_State *L) {
         {"null", table_null},       {"present", table_present},   {"order", table_order},   {"distinct", table_distinct},
         {"best", table_best},       {"group", table_group},       {"union", table_union},   {"common", table_common},
         {"lookup", table_lookup},   {"fetch", table_fetch},       {"compute", table_compute}, {"step", table_step},
+        {"tally", table_tally},     {"running", table_running},
         {"derive", table_derive},   {"close", table_close},       {NULL, NULL},
     };
     static const luaL_Reg rows_methods[] = {

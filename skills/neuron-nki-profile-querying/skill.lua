@@ -3,7 +3,7 @@
 
 local show <const> = require "profile.show"
 
-local investigations <const> = { "dma", "reloads", "transposes", "tensor", "pipeline", "vector", "scalar", "all" }
+local investigations <const> = { "dma", "reloads", "transposes", "tensor", "pipeline", "vector", "scalar", "gpsimd", "all" }
 
 -- NULL is false in the rows of a worker's answer; JSON has a word for it.
 local function for_json(ctx, result)

@@ -1,0 +1,241 @@
+-- SPDX-License-Identifier: MIT
+-- investigate.pipeline: what the longest compute engine waits for, by source line.
+--
+-- For each instruction of that engine, in the order of their starts: the gap since the engine last was busy. Of the instruction's
+-- predecessors (Flow) the one that ends last explains the gap up to its end: a DMA transfer, another engine, or the engine
+-- itself. What is left is latency (semaphores, start-up). Waiting is summed by what was waited for and by its line. Without Flow
+-- only the overlap is told: how much of the idle time the DMA engines and the others were busy.
+-- For matmuls the interval between two starts is compared with the least that their size allows, max(N, 64) cycles (four times
+-- that in fp32). The stake is the waiting for other engines; less than 5 % of the total is no finding.
+
+local bounds <const> = require "profile.bounds"
+local common <const> = require "profile.investigate.common"
+
+local pipeline <const> = { name = "pipeline", needs = { "Instruction", "Flow" } }
+
+local setup <const> = { -- instructions that compute nothing [Summary.total_exec_time in the profile schema]
+  NOP = true, SET_ORDERING_MODE = true, EVENT_SEMAPHORE = true, EVENT_SEMAPHORE_RANGE_CLEAR = true, NOTIFY = true, COMPARE_BRANCH = true, DRAIN = true,
+  WRITE = true, TENSOR_LOAD = true, MODIFY_POOL_CONFIG = true,
+}
+pipeline.setup = setup
+
+-- Columns `end_of`, `class` (code of a text) and `by` (row) of the last-finishing predecessor of each instruction.
+local function predecessors(p, frame)
+  if p.predecessors ~= nil then return p.predecessors end
+  p.predecessors = false
+  local flow <const> = p:flow()
+  if not flow then return false end
+  local into <close> = flow:pick(nil, "out_table", common.is_instruction)
+  if into:count() == 0 then return false end
+  local transfers <const> = common.transfers(p, p.cores[1])
+  -- The end of each edge's source: an instruction's or a transfer's.
+  local from_instruction <close> = flow:pick(into, "in_table", common.is_instruction)
+  local from_transfer <close> = flow:pick(into, "in_table", common.is_transfer)
+  flow:lookup("source_row", "in_id", frame, "id")
+  flow:fetch("source_end", "source_row", frame, "end_ts")
+  local best_instruction <close> = flow:best(from_instruction, { "out_id" }, "source_end")
+  frame:lookup("edge", "id", flow, "out_id", best_instruction)
+  frame:fetch("before_row", "edge", flow, "source_row")
+  frame:fetch("before_end", "before_row", frame, "end_ts")
+  frame:fetch("before_engine", "before_row", frame, "engine")
+  frame:fetch("before_location", "before_row", frame, "location")
+  if transfers then
+    flow:lookup("transfer_row", "in_id", transfers, "id")
+    flow:fetch("transfer_end", "transfer_row", transfers, "end_ts")
+    local best_transfer <close> = flow:best(from_transfer, { "out_id" }, "transfer_end")
+    frame:lookup("dma_edge", "id", flow, "out_id", best_transfer)
+    frame:fetch("dma_row", "dma_edge", flow, "transfer_row")
+    frame:fetch("dma_end", "dma_row", transfers, "end_ts")
+    frame:fetch("dma_location", "dma_row", transfers, "location")
+    frame:fetch("dma_variable", "dma_row", transfers, "variable")
+  else
+    for _, name in ipairs { "dma_end", "dma_row" } do frame:compute(name, "core", "/", 0) end
+    for _, name in ipairs { "dma_location", "dma_variable" } do frame:derive(name, "opcode", function() return nil end) end
+  end
+  p.predecessors = true
+  return true
+end
+
+-- The longest compute engine.
+local function engine_of(b)
+  local best
+  for _, e in ipairs(b.engines) do
+    if e.name ~= "DMA" and e.ns and e.ns > 0 and (not best or e.ns > best.ns) then best = e end
+  end
+  return best
+end
+
+-- Interval between the starts of matmuls against the least their size allows.
+local function initiation(p, b, frame)
+  local clock <const> = b.peaks.clock
+  local _, rows <const> = bounds.matmuls(p, b.core)
+  if not clock or rows:count() < 2 then return nil end
+  local regular <close> = frame:pick(rows, "tensor_instruction_type", function(kind) return kind ~= "TRANSPOSE" end, true)
+  local ordered <close> = frame:order(regular, "start_ts")
+  local column <const> = "interval" .. b.core
+  frame:step(column, ordered, "start_ts")
+  local groups <const> = frame:group(ordered, { "n" }, { { "count", "count", column }, { "sum", "sum", column }, { "median", "quantile", column, 0.5 } })
+  local excess, least, count = 0, 0, 0
+  for _, g in ipairs(groups) do
+    if g.n and g.sum then
+      local nominal <const> = math.max(g.n, 64) / clock
+      excess, least, count = excess + math.max(0, g.sum - g.count * nominal), least + g.count * nominal, count + g.count
+    end
+  end
+  frame:drop(column)
+  return count > 0 and { excess = excess, least = least, count = count } or nil
+end
+
+local function change_of(kind, wait, own)
+  local line <const> = common.short(wait.location)
+  if kind == "DMA" then
+    return ("%s: start the transfer of the next tile before this one is used: two buffers in turn (allocate both outside the loop), so that it runs during %s")
+      :format(line, common.short(own))
+  elseif kind == "latency" then
+    return "let each instruction do more (larger tiles), so that the fixed latency between dependent instructions is paid less often"
+  end
+  return ("%s (%s engine): let it work on one tile while the next is computed: another PSUM bank or SBUF buffer for each of two tiles in turn"):format(line, kind)
+end
+
+function pipeline.run(p, b)
+  local out <const> = { name = "pipeline", core = #p.cores > 1 and b.core or nil, lines = {}, notes = {} }
+  local frame <const>, why <const> = p:instructions()
+  local engine <const> = engine_of(b)
+  if not frame or not engine then
+    out.title, out.unknown, out.text = "Pipelining: not known", true, why or "no compute engine is active"
+    return out
+  end
+  local w <const>, total <const> = p.window, b.window.total_ns
+  out.engine = engine.name
+  local idle <const> = total - engine.ns
+  local serial <const> = total - b.bottleneck.ns
+  local summary <const> = ("%s is active %s of the time, %s longest (%s)"):format(engine.name, common.percent(engine.ns / total), b.bottleneck.name,
+    common.percent(b.bottleneck.share))
+  if serial < 0.05 * total then
+    out.title, out.text = "Pipelining: found nothing", summary .. ": the engines overlap well"
+    return out
+  end
+  local mine <close> = frame:where(nil, "core", "=", b.core)
+  local same <close> = frame:pick(mine, "engine", function(name) return name:lower() == engine.name:lower() end)
+  local working <close> = frame:pick(same, "opcode", function(code) return not setup[code:upper()] end, true)
+  local ordered <close> = frame:order(working, "start_ts")
+  local waits <const>, by_kind = {}, {}
+  local known <const> = predecessors(p, frame)
+  if known then
+    local c <const> = "_" .. b.core
+    frame:running("reach" .. c, ordered, "end_ts")
+    frame:compute("gap" .. c, "start_ts", "-", "reach" .. c)
+    frame:compute("by_dma" .. c, "dma_end", "-", "reach" .. c)
+    frame:compute("by_other" .. c, "before_end", "-", "reach" .. c)
+    local late <close> = frame:where(ordered, "gap" .. c, ">", 0)
+    local inside <const> = bounds.starting(frame, late, w)
+    frame:compute("dma_part" .. c, "by_dma" .. c, "min", "gap" .. c)
+    frame:compute("other_part" .. c, "by_other" .. c, "min", "gap" .. c)
+    frame:compute("after" .. c, "by_dma" .. c, "-", "by_other" .. c)
+    -- Which of the two ended later explains the gap.
+    local has_dma <close> = frame:present(inside, "by_dma" .. c)
+    local no_dma <close> = frame:null(inside, "by_dma" .. c)
+    local has_other <close> = frame:present(has_dma, "by_other" .. c)
+    local dma_alone <close> = frame:null(has_dma, "by_other" .. c)
+    local dma_later <close> = frame:where(has_other, "after" .. c, ">", 0)
+    local other_later <close> = frame:where(has_other, "after" .. c, "<=", 0)
+    local other_alone <close> = frame:present(no_dma, "by_other" .. c)
+    local function add(rows, kind_of, part, location, extra)
+      local positive <close> = frame:where(rows, part .. c, ">", 0)
+      local keys <const> = { location, "location" }
+      for _, key in ipairs(extra) do keys[#keys + 1] = key end
+      for _, g in ipairs(frame:group(positive, keys, { { "ns", "sum", part .. c }, { "n", "count" } })) do
+        local kind <const> = kind_of(g)
+        by_kind[kind] = (by_kind[kind] or 0) + g.ns
+        waits[#waits + 1] = { kind = kind, location = g[location], own = g.location, ns = g.ns, n = g.n, variable = g.dma_variable }
+      end
+    end
+    local function dma() return "DMA" end
+    local function other(g) return g.before_engine or "?" end
+    add(dma_later, dma, "dma_part", "dma_location", { "dma_variable" })
+    add(dma_alone, dma, "dma_part", "dma_location", { "dma_variable" })
+    add(other_later, other, "other_part", "before_location", { "before_engine" })
+    add(other_alone, other, "other_part", "before_location", { "before_engine" })
+    for _, name in ipairs { "reach", "gap", "by_dma", "by_other", "dma_part", "other_part", "after" } do frame:drop(name .. c) end
+  else
+    out.notes[#out.notes + 1] = "the profile has no Flow between instructions: what the engine waited for is told by overlap only"
+  end
+  -- The engine's own dependences are no waiting for others.
+  local explained, foreign = 0, 0
+  for kind, ns in pairs(by_kind) do
+    explained = explained + ns
+    if kind:lower() ~= engine.name:lower() then foreign = foreign + ns end
+  end
+  local latency <const> = math.max(0, idle - explained)
+  out.waits, out.latency_ns, out.idle_ns = by_kind, latency, idle
+  local ii <const> = engine.name == "Tensor" and initiation(p, b, frame) or nil
+  if ii then
+    out.initiation = ii
+    out.notes[#out.notes + 1] = ("%d matmuls start %s us later in all than their size allows (%s us)"):format(ii.count, common.us(ii.excess),
+      common.us(ii.least))
+  end
+  local parts <const>, kinds <const> = {}, {}
+  for kind in pairs(by_kind) do kinds[#kinds + 1] = kind end
+  table.sort(kinds, function(x, y) return by_kind[x] > by_kind[y] end)
+  for i, kind in ipairs(kinds) do parts[i] = ("%s us for %s"):format(common.us(by_kind[kind]), kind) end
+  if latency > 0 then parts[#parts + 1] = ("%s us start-up, end and latency"):format(common.us(latency)) end
+  out.gap_ns, out.share = serial, serial / total
+  out.title = ("Pipelining: %s waits"):format(engine.name)
+  out.text = ("%s; of its %s us idle: %s"):format(summary, common.us(idle), #parts > 0 and known and table.concat(parts, ", ") or "not known")
+  if not known then
+    local active <const> = p:active()
+    if active then
+      local core <close> = active:where(nil, "core", "=", b.core)
+      local its <close> = active:pick(core, "engine", { engine.name:lower() })
+      local packets <const>, rows <const> = bounds.packets(p, b.core)
+      if packets then
+        local both <const> = packets:common(rows, "start_ts", "end_ts", active, its, "start_ts", "end_ts", w.t0, w.t1)
+        local alone <const> = (b.quantities.dma_active_ns or 0) - both
+        out.text = ("%s; DMA moves data for %s us while %s does nothing"):format(summary, common.us(alone), engine.name)
+      end
+    end
+    out.found, out.gain_ns, out.change = true, serial, "start the next tile's transfers before this tile is computed: two buffers in turn"
+    return out
+  end
+  -- A line may be waited for at several places.
+  local merged <const>, list <const> = {}, {}
+  for _, wait in ipairs(waits) do
+    if wait.kind:lower() ~= engine.name:lower() then
+      local key <const> = wait.kind .. "\0" .. (wait.location or "")
+      local m = merged[key]
+      if not m then
+        m = { kind = wait.kind, location = wait.location, ns = 0, n = 0, own_ns = 0 }
+        merged[key] = m
+        list[#list + 1] = m
+      end
+      m.ns, m.n = m.ns + wait.ns, m.n + wait.n
+      m.variable = m.variable or wait.variable
+      if wait.ns > m.own_ns then m.own, m.own_ns = wait.own, wait.ns end
+    end
+  end
+  local stake <const> = math.min(serial, foreign)
+  out.gain_ns = common.gain(b, {}, stake)
+  out.found = stake >= 0.05 * total
+  for _, wait in ipairs(common.top(list, "ns", 6)) do
+    if wait.ns >= 0.02 * idle then
+      out.lines[#out.lines + 1] = common.line(p, wait.location, {
+        amount = common.us(wait.ns) .. " us", share = wait.ns / idle, ns = wait.ns, kind = wait.kind,
+        detail = ("%s%s: %s waits for it %d times, at %s"):format(wait.kind, wait.variable and " of " .. wait.variable or "", engine.name,
+          wait.n, common.short(wait.own)),
+      })
+    end
+  end
+  if out.found then
+    local first <const> = common.top(list, "ns", 1)[1]
+    out.change = change_of(first.kind, first, first.own)
+  elseif latency >= 0.05 * total then
+    out.found, out.gain_ns = true, common.gain(b, {}, math.min(latency, serial))
+    out.title = ("Pipelining: fixed latencies between instructions of %s"):format(engine.name)
+    out.change = change_of("latency", {})
+  else
+    out.title = "Pipelining: found nothing"
+  end
+  return out
+end
+
+return pipeline
