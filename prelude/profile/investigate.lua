@@ -39,6 +39,7 @@ function investigate.run(p, what)
     if x.found ~= y.found then return x.found end
     local a <const>, b <const> = x.gain_ns or 0, y.gain_ns or 0
     if x.found and a ~= b then return a > b end
+    if x.found and (x.gap_ns or 0) ~= (y.gap_ns or 0) then return (x.gap_ns or 0) > (y.gap_ns or 0) end
     return order[x] < order[y]
   end)
   return out

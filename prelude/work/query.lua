@@ -115,6 +115,19 @@ local function answer(request)
   if any then return out end
   out.identity = p:identity()
   if request.bounds then out.bounds = require("profile.bounds").all(p) end
+  if request.lines then
+    local list <const>, missing <const> = require("profile.lines").compute(p)
+    if not list then return nil, fault.new("bad-input", missing, { where = request.path, hint = "lines need the table Instruction" }) end
+    out.lines = list
+  end
+  if request.compare then
+    local other <const>, unopened <const> = open.open(request.compare, { seconds = request.seconds, core = request.core })
+    if not other then return nil, unopened end
+    local _ <close> = other
+    local c <const>, refused <const> = require("profile.compare").run(p, other, { anyway = request.anyway })
+    if not c then return nil, refused end
+    out.comparison = c
+  end
   if request.investigate then out.findings = require("profile.investigate").run(p, request.investigate) end
   if request.explain then out.explained = require("profile.explain").bounds(p) end
   if request.notes ~= false then out.notes = p.notes end

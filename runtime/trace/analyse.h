@@ -214,9 +214,12 @@ bool analyse_fetch(struct analyse_table *t, const struct analyse_column *at, con
 // Integers stay integers except with '/', which gives floats, NULL where the divisor is 0.
 bool analyse_compute(struct analyse_table *t, const struct analyse_column *a, char op, const struct analyse_column *b,
                      double number, const char *name, struct analyse_error *err);
-// A new column, NULL outside `in` and for its first row: the greatest value of the rows before, in the order of `in`.
-bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
-                     struct analyse_error *err);
+// A new column, NULL outside `in`: the greatest of `initial` and the values of the rows before, in the order of `in`.
+bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, int64_t initial,
+                     const char *name, struct analyse_error *err);
+// A new column, NULL outside `in` and for its first row: the value of the row before in the order of `in`.
+bool analyse_shift(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
+                   struct analyse_error *err);
 // A new column, NULL outside `in`: the value less the value of the row before in the order of `in`, within each group of
 // `key` (may be NULL); NULL for a group's first. Of text: 0 where it is the same as before, another number where not.
 bool analyse_step(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c,

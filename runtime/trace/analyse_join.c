@@ -123,24 +123,41 @@ bool analyse_tally(struct analyse_table *t, const struct analyse_column *key, co
     return fine;
 }
 
-bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
-                     struct analyse_error *err) {
+bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, int64_t initial,
+                     const char *name, struct analyse_error *err) {
     if (c->type == ANALYSE_TEXT || c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I64, true, err);
     if (!made) return false;
     if (t->rows) memset(made->i64, 0, (size_t)t->rows * sizeof *made->i64);
-    bool any = false;
-    int64_t most = 0;
+    int64_t most = initial;
     for (int64_t k = 0, n = analyse_count(t, in); k < n; k++) {
         int64_t i = analyse_row(in, k);
-        if (any) {
-            made->i64[i] = most;
-            set_valid(made, i);
+        made->i64[i] = most;
+        set_valid(made, i);
+        if (!analyse_is_null(c, i) && analyse_integer(c, i) > most) most = analyse_integer(c, i);
+    }
+    return true;
+}
+
+bool analyse_shift(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
+                   struct analyse_error *err) {
+    bool text = c->type == ANALYSE_TEXT;
+    struct analyse_column *made = analyse_column_add(t, name, c->type, !text, err);
+    if (!made) return false;
+    if (text) {
+        made->dictionary = c->dictionary;
+        c->dictionary->references++;
+        for (int64_t i = 0; i < t->rows; i++) made->i32[i] = -1;
+    } else if (t->rows) memset(made->data, 0, (size_t)t->rows * (c->type == ANALYSE_I32 ? 4 : 8));
+    int64_t before = -1;
+    for (int64_t k = 0, n = analyse_count(t, in); k < n; k++) {
+        int64_t i = analyse_row(in, k);
+        if (before >= 0 && !analyse_is_null(c, before)) {
+            if (text || c->type == ANALYSE_I32) made->i32[i] = c->i32[before];
+            else made->i64[i] = c->i64[before]; // floats, too: the same 64 bits
+            if (!text) set_valid(made, i);
         }
-        if (analyse_is_null(c, i)) continue;
-        int64_t v = analyse_integer(c, i);
-        most = !any || v > most ? v : most;
-        any = true;
+        before = i;
     }
     return true;
 }

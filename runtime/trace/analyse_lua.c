@@ -538,14 +538,25 @@ static int table_tally(lua_State *L) {
     return analyse_tally(t, key, other, check_rows(L, 5), other_key, value, name, &err) ? 0 : data_error(L, &err);
 }
 
-// t:running(new, rows, column)
+// t:running(new, rows, column, initial)
 static int table_running(lua_State *L) {
     struct analyse_table *t = check_table(L, 1);
     const char *name = luaL_checkstring(L, 2);
     struct analyse_rows *in = check_rows(L, 3);
     struct analyse_column *c = check_column(L, t, 4);
+    lua_Integer initial = luaL_checkinteger(L, 5);
     struct analyse_error err;
-    return analyse_running(t, in, c, name, &err) ? 0 : data_error(L, &err);
+    return analyse_running(t, in, c, initial, name, &err) ? 0 : data_error(L, &err);
+}
+
+// t:shift(new, rows, column)
+static int table_shift(lua_State *L) {
+    struct analyse_table *t = check_table(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    struct analyse_rows *in = check_rows(L, 3);
+    struct analyse_column *c = check_column(L, t, 4);
+    struct analyse_error err;
+    return analyse_shift(t, in, c, name, &err) ? 0 : data_error(L, &err);
 }
 
 // t:fetch(new, at, other, column)
@@ -653,7 +664,7 @@ int luaopen_rt_analyse(lua_State *L) {
         {"null", table_null},       {"present", table_present},   {"order", table_order},   {"distinct", table_distinct},
         {"best", table_best},       {"group", table_group},       {"union", table_union},   {"common", table_common},
         {"lookup", table_lookup},   {"fetch", table_fetch},       {"compute", table_compute}, {"step", table_step},
-        {"tally", table_tally},     {"running", table_running},
+        {"tally", table_tally},     {"running", table_running}, {"shift", table_shift},
         {"derive", table_derive},   {"close", table_close},       {NULL, NULL},
     };
     static const luaL_Reg rows_methods[] = {

@@ -93,10 +93,10 @@ function dma.run(p, b)
   local first <const> = out.lines[1]
   local factor <const> = math.max(2, math.ceil(common.DESCRIPTOR / math.max(1, first.descriptor)))
   if first.descriptor < 64 then
-    out.change = ("%s: %s moves %d bytes a descriptor: let the last axis of the transfer be contiguous in HBM (transpose on the chip, not in the access pattern)")
+    out.change = ("%s: %s moves %d bytes a descriptor: let the last axis of the transfer be contiguous in HBM (transpose on the chip instead)")
       :format(common.short(first.location), first.variable or "the transfer", math.floor(first.descriptor))
   else
-    out.change = ("%s: make each row of the %s of %s %d times as long (%d bytes or more a partition): one dma_copy for %d neighbouring tiles, then slice it in SBUF")
+    out.change = ("%s: make each row of the %s of %s %d times as long (%d bytes or more a partition): one dma_copy for %d neighbouring tiles, sliced in SBUF")
       :format(common.short(first.location), first.direction, first.variable or "the tensor", factor, common.DESCRIPTOR, factor)
   end
   return out

@@ -86,10 +86,62 @@ local function initiation(p, b, frame)
   return count > 0 and { excess = excess, least = least, count = count } or nil
 end
 
+-- Calls add{kind=, location=, own=, ns=, n=, variable=} for what the instructions in `ordered` waited for. A weight load
+-- and the matmul after it are one unit: it begins with the load, and its predecessors are those that the matmul has.
+local function measure(p, b, frame, ordered, add)
+  local w <const> = p.window
+  local made <const> = {}
+  local function column(name)
+    made[#made + 1] = name .. "_" .. b.core
+    return made[#made]
+  end
+  local reach <const>, last_start <const>, last_reach <const>, last_code <const> = column "reach", column "last_start", column "last_reach", column "last_code"
+  frame:running(reach, ordered, "end_ts", w.t0)
+  frame:shift(last_start, ordered, "start_ts")
+  frame:shift(last_reach, ordered, reach)
+  frame:shift(last_code, ordered, "opcode")
+  local function is_load(code) return code:upper():find("LDWEIGHTS", 1, true) ~= nil end
+  local no_loads <close> = frame:pick(ordered, "opcode", function(code) return not is_load(code) end, true)
+  local paired <close> = frame:pick(no_loads, last_code, is_load)
+  local alone <close> = frame:pick(no_loads, last_code, function(code) return not is_load(code) end, true)
+  for _, unit in ipairs {
+    { rows = alone, start = "start_ts", reach = reach, tag = "" }, { rows = paired, start = last_start, reach = last_reach, tag = "_unit" },
+  } do
+    local gap <const>, by_dma <const>, by_other <const> = column("gap" .. unit.tag), column("by_dma" .. unit.tag), column("by_other" .. unit.tag)
+    local dma_part <const>, other_part <const>, after <const> = column("dma_part" .. unit.tag), column("other_part" .. unit.tag), column("after" .. unit.tag)
+    frame:compute(gap, unit.start, "-", unit.reach)
+    frame:compute(by_dma, "dma_end", "-", unit.reach)
+    frame:compute(by_other, "before_end", "-", unit.reach)
+    frame:compute(dma_part, by_dma, "min", gap)
+    frame:compute(other_part, by_other, "min", gap)
+    frame:compute(after, by_dma, "-", by_other)
+    local late <close> = frame:where(unit.rows, gap, ">", 0)
+    local inside <const> = bounds.starting(frame, late, w)
+    -- Which of the two ended later explains the gap.
+    local has_dma <close> = frame:present(inside, by_dma)
+    local no_dma <close> = frame:null(inside, by_dma)
+    local has_other <close> = frame:present(has_dma, by_other)
+    local dma_alone <close> = frame:null(has_dma, by_other)
+    local dma_later <close> = frame:where(has_other, after, ">", 0)
+    local other_later <close> = frame:where(has_other, after, "<=", 0)
+    local other_alone <close> = frame:present(no_dma, by_other)
+    local function sum(rows, part, location, extra)
+      local positive <close> = frame:where(rows, part, ">", 0)
+      for _, g in ipairs(frame:group(positive, { location, "location", extra }, { { "ns", "sum", part }, { "n", "count" } })) do
+        add { kind = extra == "dma_variable" and "DMA" or g.before_engine or "?", location = g[location], own = g.location, ns = g.ns, n = g.n,
+          variable = g.dma_variable }
+      end
+    end
+    for _, rows in ipairs { dma_later, dma_alone } do sum(rows, dma_part, "dma_location", "dma_variable") end
+    for _, rows in ipairs { other_later, other_alone } do sum(rows, other_part, "before_location", "before_engine") end
+  end
+  for _, name in ipairs(made) do frame:drop(name) end
+end
+
 local function change_of(kind, wait, own)
   local line <const> = common.short(wait.location)
   if kind == "DMA" then
-    return ("%s: start the transfer of the next tile before this one is used: two buffers in turn (allocate both outside the loop), so that it runs during %s")
+    return ("%s: start the next tile's transfer before this one is used: two buffers in turn (both allocated outside the loop), so that it runs during %s")
       :format(line, common.short(own))
   elseif kind == "latency" then
     return "let each instruction do more (larger tiles), so that the fixed latency between dependent instructions is paid less often"
@@ -122,41 +174,10 @@ function pipeline.run(p, b)
   local waits <const>, by_kind = {}, {}
   local known <const> = predecessors(p, frame)
   if known then
-    local c <const> = "_" .. b.core
-    frame:running("reach" .. c, ordered, "end_ts")
-    frame:compute("gap" .. c, "start_ts", "-", "reach" .. c)
-    frame:compute("by_dma" .. c, "dma_end", "-", "reach" .. c)
-    frame:compute("by_other" .. c, "before_end", "-", "reach" .. c)
-    local late <close> = frame:where(ordered, "gap" .. c, ">", 0)
-    local inside <const> = bounds.starting(frame, late, w)
-    frame:compute("dma_part" .. c, "by_dma" .. c, "min", "gap" .. c)
-    frame:compute("other_part" .. c, "by_other" .. c, "min", "gap" .. c)
-    frame:compute("after" .. c, "by_dma" .. c, "-", "by_other" .. c)
-    -- Which of the two ended later explains the gap.
-    local has_dma <close> = frame:present(inside, "by_dma" .. c)
-    local no_dma <close> = frame:null(inside, "by_dma" .. c)
-    local has_other <close> = frame:present(has_dma, "by_other" .. c)
-    local dma_alone <close> = frame:null(has_dma, "by_other" .. c)
-    local dma_later <close> = frame:where(has_other, "after" .. c, ">", 0)
-    local other_later <close> = frame:where(has_other, "after" .. c, "<=", 0)
-    local other_alone <close> = frame:present(no_dma, "by_other" .. c)
-    local function add(rows, kind_of, part, location, extra)
-      local positive <close> = frame:where(rows, part .. c, ">", 0)
-      local keys <const> = { location, "location" }
-      for _, key in ipairs(extra) do keys[#keys + 1] = key end
-      for _, g in ipairs(frame:group(positive, keys, { { "ns", "sum", part .. c }, { "n", "count" } })) do
-        local kind <const> = kind_of(g)
-        by_kind[kind] = (by_kind[kind] or 0) + g.ns
-        waits[#waits + 1] = { kind = kind, location = g[location], own = g.location, ns = g.ns, n = g.n, variable = g.dma_variable }
-      end
-    end
-    local function dma() return "DMA" end
-    local function other(g) return g.before_engine or "?" end
-    add(dma_later, dma, "dma_part", "dma_location", { "dma_variable" })
-    add(dma_alone, dma, "dma_part", "dma_location", { "dma_variable" })
-    add(other_later, other, "other_part", "before_location", { "before_engine" })
-    add(other_alone, other, "other_part", "before_location", { "before_engine" })
-    for _, name in ipairs { "reach", "gap", "by_dma", "by_other", "dma_part", "other_part", "after" } do frame:drop(name .. c) end
+    measure(p, b, frame, ordered, function(wait)
+      by_kind[wait.kind] = (by_kind[wait.kind] or 0) + wait.ns
+      waits[#waits + 1] = wait
+    end)
   else
     out.notes[#out.notes + 1] = "the profile has no Flow between instructions: what the engine waited for is told by overlap only"
   end
