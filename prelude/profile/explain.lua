@@ -100,7 +100,10 @@ FROM Instruction WHERE lower(engine) = 'tensor' AND opcode = 'MATMUL' AND %s%s%s
 end
 
 -- The source line of an Instruction row, as SQL.
-function explain.place(p) return open.location(have(p, "Instruction")) end
+function explain.place(p, prefix)
+  local text <const> = open.location(have(p, "Instruction"))
+  return prefix and text:gsub("bir_debug_info_source_location", prefix .. "%0"):gsub("nki_source_location", function(name) return prefix .. name end) or text
+end
 explain.core_of = core_of
 
 return explain

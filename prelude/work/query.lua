@@ -129,7 +129,15 @@ local function answer(request)
     out.comparison = c
   end
   if request.investigate then out.findings = require("profile.investigate").run(p, request.investigate) end
-  if request.explain then out.explained = require("profile.explain").bounds(p) end
+  if request.explain then
+    out.explained = {}
+    if request.bounds then table.move(require("profile.explain").bounds(p), 1, 100, 1, out.explained) end
+    if request.investigate or request.lines then
+      local engine = "Tensor"
+      for _, f in ipairs(out.findings or {}) do engine = f.engine or engine end
+      for _, q in ipairs(require("profile.explain_lines").all(p, p.cores[1], engine)) do table.insert(out.explained, q) end
+    end
+  end
   if request.notes ~= false then out.notes = p.notes end
   return out
 end

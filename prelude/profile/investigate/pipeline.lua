@@ -141,12 +141,12 @@ end
 local function change_of(kind, wait, own)
   local line <const> = common.short(wait.location)
   if kind == "DMA" then
-    return ("%s: start the next tile's transfer before this one is used: two buffers in turn (both allocated outside the loop), so that it runs during %s")
-      :format(line, common.short(own))
+    return ("%s: start the next tile's transfer before this one is used, with two buffers in turn (allocated outside the loop), so that it runs "
+      .. "during %s"):format(line, common.short(own))
   elseif kind == "latency" then
     return "let each instruction do more (larger tiles), so that the fixed latency between dependent instructions is paid less often"
   end
-  return ("%s (%s engine): let it work on one tile while the next is computed: another PSUM bank or SBUF buffer for each of two tiles in turn"):format(line, kind)
+  return ("%s (%s engine): let it work on one tile while the next is computed: two PSUM banks or SBUF buffers in turn"):format(line, kind)
 end
 
 function pipeline.run(p, b)

@@ -27,8 +27,8 @@ local function judge(g, peaks)
     add(0.75, "fp32 operands: a quarter of the bf16 rate", "cast both operands to bfloat16 before the matmul (PSUM accumulates in fp32)")
   end
   if k < rows then
-    add(1 - k / rows, ("K = %d of %d rows"):format(k, rows), ("contract over %d rows at a time: put %d steps of the contraction side by side on the partitions"):format(
-      rows, math.floor(rows / k)))
+    add(1 - k / rows, ("K = %d of %d rows"):format(k, rows),
+      ("contract over %d rows at a time: put %d steps of the contraction side by side on the partitions"):format(rows, math.floor(rows / k)))
   end
   if m < columns then
     add(1 - m / columns, ("M = %d of %d columns"):format(m, columns), m < 32 and n >= 128

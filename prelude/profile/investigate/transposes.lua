@@ -53,8 +53,8 @@ function transposes.run(p, b)
     })
   end
   local first <const> = out.lines[1]
-  out.change = ("%s: transpose each tile once, outside the loop that repeats it; or let the operand arrive "
-    .. "transposed (given so, or by nisa.dma_transpose), or swap stationary and moving so that the product comes out the way it is needed"):format(common.short(first and first.location))
+  out.change = ("%s: transpose each tile once, outside the loop that repeats it; or let the operand arrive transposed (given so, or by "
+    .. "nisa.dma_transpose); or swap stationary and moving so that the product comes out the way it is needed"):format(common.short(first and first.location))
   return out
 end
 
