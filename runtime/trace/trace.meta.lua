@@ -99,6 +99,23 @@ function Parquet:close() end
 ---@return trace.Parquet? file, table? err
 function trace.parquet_open(path, folder) end
 
+-- The header of a NEFF and what is in its archive. A wrong or unfinished file is bad_data.
+---@param path string
+---@param options { members: boolean? }? members = false: the header only
+---@return { path: string, size: integer, pkg_version: integer, major: integer, minor: integer, build: string, tpb: integer, hash: string,
+---uuid: string, name: string, features: integer, lnc: integer, gzipped: boolean, members: { name: string, size: integer }[]? }? neff, table? err
+function trace.neff(path, options) end
+
+---@class trace.Json an object of any size, { "section": [ record, ... ], "other": value, ... }
+local Json = {}
+---@return string? section, string|table|nil text, boolean? element, integer? offset nothing at the end; nil, err
+function Json:next() end
+function Json:close() end
+
+---@param path string
+---@return trace.Json? file, table? err
+function trace.json_open(path) end
+
 ---@return table<string, true|string> codecs what Parquet pages may be compressed by: true, or why it cannot be read here
 function trace.codecs() end
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 // trace_files_lua.c: the readers of rt.trace: Parquet files as columns, or straight into a store.
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run.h"
 #include "trace/codec.h"
+#include "trace/json_stream.h"
+#include "trace/neff.h"
 #include "trace/parquet.h"
 #include "trace/trace_lua.h"
 
 #define PARQUET "rt.trace.parquet"
+#define JSON "rt.trace.json"
+#define NEFF "rt.trace.neff"
 
 struct handle {
     struct parquet *parquet;
@@ -239,6 +244,100 @@ static int parquet_choose(lua_State *L) {
     return 0;
 }
 
+// NEFF and JSON ------------------------------------------------------------------------------------------------------
+
+static int neff_gc(lua_State *L) {
+    neff_free(luaL_checkudata(L, 1, NEFF));
+    return 0;
+}
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, name);
+}
+
+static void set_hex(lua_State *L, const char *name, const uint8_t *bytes, int size) {
+    char text[65] = "";
+    for (int i = 0; i < size; i++) snprintf(text + 2 * i, 3, "%02x", bytes[i]);
+    set_text(L, name, text);
+}
+
+static int read_neff(lua_State *L) {
+    const char *path = check_path(L, 1);
+    bool list = true;
+    if (!lua_isnoneornil(L, 2)) {
+        luaL_checktype(L, 2, LUA_TTABLE);
+        list = lua_getfield(L, 2, "members") == LUA_TNIL || lua_toboolean(L, -1);
+    }
+    struct neff *n = lua_newuserdatauv(L, sizeof *n, 0);
+    memset(n, 0, sizeof *n);
+    luaL_setmetatable(L, NEFF);
+    struct trace_watch watch = watch_of(L);
+    struct trace_error err;
+    if (!neff_read(n, path, list, &watch, &err)) return trace_lua_failure(L, &err);
+    lua_createtable(L, 0, 14);
+    set_text(L, "path", path);
+    set_integer(L, "size", (lua_Integer)n->data_size + NEFF_HEADER);
+    set_integer(L, "pkg_version", (lua_Integer)n->package_version);
+    set_integer(L, "major", (lua_Integer)n->major);
+    set_integer(L, "minor", (lua_Integer)n->minor);
+    set_text(L, "build", n->build);
+    set_integer(L, "tpb", n->cores);
+    set_hex(L, "hash", n->hash, n->package_version == 2 ? 16 : 32); // an md5 fills half of the field
+    set_hex(L, "uuid", n->uuid, 16);
+    set_text(L, "name", n->name);
+    set_integer(L, "features", (lua_Integer)n->feature_bits);
+    set_integer(L, "lnc", n->lnc);
+    lua_pushboolean(L, n->gzipped);
+    lua_setfield(L, -2, "gzipped");
+    if (list) {
+        lua_createtable(L, n->count, 0);
+        for (int i = 0; i < n->count; i++) {
+            lua_createtable(L, 0, 2);
+            set_text(L, "name", n->members[i].name);
+            set_integer(L, "size", n->members[i].size);
+            lua_rawseti(L, -2, i + 1);
+        }
+        lua_setfield(L, -2, "members");
+    }
+    neff_free(n);
+    return 1;
+}
+
+static int json_gc(lua_State *L) {
+    struct json_stream **s = luaL_checkudata(L, 1, JSON);
+    json_stream_close(*s);
+    *s = NULL;
+    return 0;
+}
+
+static int json_open(lua_State *L) {
+    struct json_stream **s = lua_newuserdatauv(L, sizeof *s, 0);
+    *s = NULL;
+    luaL_setmetatable(L, JSON);
+    struct trace_error err;
+    return json_stream_open(s, check_path(L, 1), &err) ? 1 : trace_lua_failure(L, &err);
+}
+
+static int json_next(lua_State *L) {
+    struct json_stream **s = luaL_checkudata(L, 1, JSON);
+    if (!*s) return luaL_error(L, "this file is closed");
+    struct trace_watch watch = watch_of(L);
+    struct json_record record;
+    struct trace_error err;
+    if (trace_stopped(&watch)) {
+        trace_fail(&err, TRACE_INTERRUPTED, "interrupted");
+        return trace_lua_failure(L, &err);
+    }
+    if (!json_stream_next(*s, &record, &err)) return trace_lua_failure(L, &err);
+    if (!record.section) return 0;
+    lua_pushstring(L, record.section);
+    lua_pushlstring(L, record.text, record.size);
+    lua_pushboolean(L, record.element);
+    lua_pushinteger(L, record.offset);
+    return 4;
+}
+
 static int codec_needs(lua_State *L) {
     static const int codecs[] = {CODEC_SNAPPY, CODEC_GZIP, CODEC_ZSTD, CODEC_LZ4_RAW, CODEC_BROTLI};
     lua_createtable(L, 0, 5);
@@ -256,7 +355,12 @@ void trace_lua_open_files(lua_State *L) {
         {"info", parquet_info}, {"read", parquet_read},  {"into", parquet_into},
         {"select", parquet_choose}, {"close", parquet_gc}, {NULL, NULL},
     };
-    static const luaL_Reg functions[] = {{"parquet_open", open_parquet}, {"codecs", codec_needs}, {NULL, NULL}};
+    static const luaL_Reg none[] = {{NULL, NULL}}, json_methods[] = {{"next", json_next}, {"close", json_gc}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"parquet_open", open_parquet}, {"neff", read_neff}, {"json_open", json_open}, {"codecs", codec_needs}, {NULL, NULL},
+    };
     trace_lua_class(L, PARQUET, methods, parquet_gc);
+    trace_lua_class(L, NEFF, none, neff_gc);
+    trace_lua_class(L, JSON, json_methods, json_gc);
     luaL_setfuncs(L, functions, 0);
 }
