@@ -88,7 +88,9 @@ local function lines_of(result, style)
     for _, line in ipairs(overview.lines(facts, style, short)) do out[#out + 1] = line end
     if facts.log then out[#out + 1] = ("%-10s %s"):format("log", short(facts.log)) end
   end
-  out[#out + 1] = ("%-10s nkiln query %s --bounds"):format("next", short(result.cases[1].db))
+  local name = short(result.cases[1].db)
+  if name:find("[^%w_./@+-]") then name = "'" .. name:gsub("'", "'\\''") .. "'" end
+  out[#out + 1] = ("%-10s nkiln query %s --bounds"):format("next", name)
   return table.concat(out, "\n")
 end
 

@@ -169,6 +169,7 @@ local failures <const> = {
   { "STANDIN_INSTANCE=", 3, "no Neuron device is here" },
   { "STANDIN_INSTANCE=inf1.xlarge", 3, "does not support Inf1" },
   { "STANDIN_LS=mute", 1, "gave no JSON" },
+  { "STANDIN_LS=bare", 2, "give --target" },
   { "STANDIN_VIEW=broken", 1, "neuron-explorer does not work here" },
   { "STANDIN_INSTANCE=trn1.2xlarge", 2, "this machine is a trn1.2xlarge", "--target trn2" },
   { "STANDIN_INSTANCE=trn1.2xlarge", 2, "trn1 has no LNC 2", "--lnc 2" },
@@ -228,6 +229,7 @@ local repaired <const> = {
   { "STANDIN_VIEW=no-summary", "no-metrics" },
   { "STANDIN_VIEW=port", nil },
   { "STANDIN_BUSY=0", nil },
+  { "STANDIN_LS=bare", nil, "--target trn2" },
   { "HOME=", nil },
   { "NEURON_RT_ENABLE_INSPECT=1", "misspelt" },
 }
@@ -260,6 +262,20 @@ t.test("another core is taken when the first is held by another run; the lock of
   status, out, err = device(folder, held:format("0") .. "NEURON_RT_VISIBLE_CORES=0")
   t.eq(status, 2, out .. err)
   t.has(err, "NeuronCore 0 is held by another run of nkiln (process 1, somewhere)")
+end)
+
+t.test("two runs at once take two cores", function()
+  local folder <const> = ready()
+  -- The stand-in's captures wait for each other: both are at work at the same moment, or neither ends.
+  local status <const>, out <const>, err <const> = folder:sh(([[
+export PATH=%s:$PATH XDG_RUNTIME_DIR=$PWD/run STANDIN_MEET=$PWD/meet; mkdir meet
+for i in 1 2; do
+  timeout -s KILL 60 %s profile add.py %s --device --python %s/env -o p$i.db --json >o$i 2>&1 &
+done; wait]]):format(BIN, nkiln.quoted, CASE, env_folder))
+  t.eq(status, 0, out .. err)
+  local cores <const> = { json.decode(folder:read("o1")).cases[1].core, json.decode(folder:read("o2")).cases[1].core }
+  table.sort(cores)
+  t.eq(cores, { 0, 1 })
 end)
 
 t.test("device seconds are a budget", function()

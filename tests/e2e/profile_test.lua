@@ -86,6 +86,15 @@ t.test("several cases: one database each; without -o they lie in .nkiln", functi
   t.eq(folder:read(".nkiln/.gitignore"), "*\n")
 end)
 
+t.test("names that a shell would take apart", function()
+  local folder <const> = ready()
+  folder:sh([[mkdir "a 'b" && cp add.py "a 'b/k 1.py"]])
+  local status <const>, out <const>, err <const> = folder:run(([[profile "a 'b/k 1.py" %s -o "a 'b/p.db"]]):format(CASE))
+  t.eq(status, 0, out .. err)
+  t.ok(folder:read("a 'b/p.db"))
+  t.has(out, [[nkiln query 'a '\''b/p.db' --bounds]])
+end)
+
 t.test("a task file names kernel and cases", function()
   local folder <const> = ready()
   folder:write("task.lua", 'return { kernel = "add.py", entry = "add", cases = { "a=f32[256,512], b=f32[256,512]" } }')

@@ -42,7 +42,11 @@ function chain.prepare(ctx, o)
     return nil, fault.new("usage", ("this machine is a %s: what is compiled for %s does not load here"):format(devices.instance, o.target),
       { where = "--target", hint = ("leave --target out, or give --target %s"):format(devices.target) })
   end
-  o.tools, o.devices, o.target = tools, devices, o.target or devices.target or "trn2"
+  o.tools, o.devices, o.target = tools, devices, o.target or devices.target
+  if not o.target then
+    return nil, fault.new("usage", ("which chip this machine has is not known (%s)"):format(devices.instance or "neuron-ls names no instance type"),
+      { hint = "give --target" })
+  end
   if o.lnc == 2 and (o.target == "trn1" or o.target == "inf2") then
     return nil, fault.new("usage", ("%s has no LNC 2: its NeuronCores are not grouped"):format(o.target), { where = "--lnc", hint = "leave --lnc out" })
   end

@@ -64,6 +64,12 @@ function find.target_of(instance)
   return family and (FAMILIES[family] or family:match("^trn3") or nil) or nil
 end
 
+-- EC2 instances name their type in the firmware's tables (docs.aws.amazon.com, identify EC2 Linux instances).
+local function from_firmware()
+  local text <const> = fs.read("/sys/devices/virtual/dmi/id/product_name", 256)
+  return text and text:match("^(%w+%.%w+)%s*$") or nil
+end
+
 local function from_files()
   local cores <const> = {}
   for _, name in ipairs(fs.list("/dev") or {}) do
@@ -72,7 +78,8 @@ local function from_files()
   end
   if #cores == 0 then return missing("no Neuron device is here: there is no /dev/neuron*", GET_DEVICE) end
   -- How many cores a device has is not known from its file: the first one of the first device is core 0.
-  return { cores = { { id = 0, device = cores[1].device, busy = {} } }, source = "/dev" }
+  local instance <const> = from_firmware()
+  return { cores = { { id = 0, device = cores[1].device, busy = {} } }, source = "/dev", instance = instance, target = find.target_of(instance) }
 end
 
 function find.devices(ctx, tools)
@@ -97,7 +104,7 @@ function find.devices(ctx, tools)
       if type(value) == "table" and #value > 0 then list = value end
     end
   end
-  local out <const> = { cores = {}, source = "neuron-ls", instance = instance,
+  local out <const> = { cores = {}, source = "neuron-ls", instance = instance or from_firmware(),
     lnc = tonumber(table_said.stdout:match("logical%-neuroncore%-config:%s*(%d+)")) }
   for _, device in ipairs(list) do
     local busy <const> = {}
