@@ -430,7 +430,17 @@ function M.make(env)
     return None
   end
 
-  local block <const> = setmetatable({}, { __pytype = "no_reorder", __pyenter = function(self) return self end, __pyexit = function() return false end })
+  local block <const> = setmetatable({}, {
+    __pytype = "no_reorder",
+    __pyenter = function(self)
+      machine:keep_order(true)
+      return self
+    end,
+    __pyexit = function()
+      machine:keep_order(false)
+      return false
+    end,
+  })
   function W.no_reorder() return block end
 
   return W

@@ -22,8 +22,13 @@ function notes.of(timeline, totals, busy, facts)
     timeline.model_version, facts.target)
   note("info", "accuracy", "On public figures totals come within about 15 %%; where the compiler rewrites a kernel they can be off by much more.")
   note("info", "order", "The compiler may reorder operations without data dependences: the model starts the first ready one of a window per engine.")
-  note("info", "reuse", "The compiler may keep tiles that the program loads again, merge narrow iterations into wide instructions or drop dead ones; "
+  note("info", "rewriting", "The compiler may merge narrow iterations into wide instructions, take repeated work out of loops and spill tiles; "
     .. "the model runs the program as written.")
+  local moved <const> = totals.hbm_read + totals.hbm_write
+  if totals.repeated_load_bytes > 0.2 * moved then
+    note("warning", "reuse", "%d loads (%.1f MB of %.1f MB moved) bring data that was loaded before: a compiler may keep some of it on chip, "
+      .. "as it did in published profiles.", totals.repeated_loads, totals.repeated_load_bytes / 1e6, moved / 1e6)
+  end
   if facts.target == "trn1" or facts.target == "inf2" then
     note("info", "generation", "Current NKI does not support %s; its constants come from older documents and measurements.", facts.target)
   end
@@ -38,6 +43,10 @@ function notes.of(timeline, totals, busy, facts)
   if total > 0 and longest < 0.6 * total then
     note("warning", "latency-bound", "No engine is busy over 60 %% of the time (%s: %.0f %%): the total rests on latencies, of which less is public.",
       tostring(name), 100 * longest / total)
+  end
+  if name == "Vector" and totals.movable_ns > 0.2 * longest then
+    note("warning", "engine", "%d Vector instructions (%.0f %% of its time) leave the engine to the compiler, which may run them on Scalar instead.",
+      totals.movable, 100 * totals.movable_ns / longest)
   end
   local throttle <const> = timeline:throttle()
   if throttle.start.size > 0 then

@@ -87,6 +87,7 @@ struct nki_instruction *nki_commit(struct nki_machine *m, int engine, const stru
     r->op = (uint8_t)m->now;
     r->engine = (uint8_t)engine;
     r->site = m->site;
+    if (m->ordered > 0) r->flags |= NKI_FLAG_ORDERED;
     m->record.totals.per_op[m->now]++;
     m->record.totals.per_engine[engine]++;
     // Reads first: a destination may be a source too.

@@ -91,6 +91,7 @@ struct nki_machine {
     int poison;
     bool uninitialized_warns;
     int32_t site; // set by the binding before each call
+    int ordered;  // blocks of nl.no_reorder that are open
 
     struct nki_storage **storages; // by id - 1
     uint32_t storage_count, storage_capacity;

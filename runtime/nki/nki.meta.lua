@@ -87,7 +87,9 @@ function Timeline:throttle() end
 ---@return integer[] sites of the instructions, each once
 function Timeline:sites() end
 ---@return table opcodes={{engine, opcode, count, ns}}, hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write, flops,
----adjusted_flops, transpose_flops, adjusted_transpose_flops, transposes, psum_read_sbuf_write_count, psum_read_sbuf_write_bytes
+---adjusted_flops, transpose_flops, adjusted_transpose_flops, transposes, psum_read_sbuf_write_count, psum_read_sbuf_write_bytes,
+---repeated_loads, repeated_load_bytes (of input regions loaded before), movable, movable_ns (Vector instructions whose engine the kernel
+---left open and that the Scalar engine could run)
 function Timeline:totals() end
 
 ---@class nki.Machine
@@ -97,6 +99,9 @@ local Machine = {}
 ---@param options { progress: fun(done: integer, total: integer)? }? what it raises is raised again
 ---@return nki.Timeline? timeline, table? err { code = "memory-limit"|"cancelled"|"too-large", message }
 function Machine:schedule(model, options) end
+---A block of nl.no_reorder begins (true) or ends: its instructions keep their order on each engine.
+---@param enter boolean
+function Machine:keep_order(enter) end
 ---Name a tensor that the kernel gave no name.
 ---@param tensor nki.Tensor
 ---@param name string

@@ -497,6 +497,7 @@ int luaopen_rt_nki(lua_State *L) {
         {"record", nki_lua_record},
         {"schedule", nki_lua_schedule},
         {"label", nki_lua_label},
+        {"keep_order", nki_lua_keep_order},
         {"output_array", nki_output_array},
         {NULL, NULL},
     };

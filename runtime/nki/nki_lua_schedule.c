@@ -232,6 +232,14 @@ int nki_lua_label(lua_State *L) {
     return 0;
 }
 
+// m:keep_order(enter): a block of nl.no_reorder begins (true) or ends
+int nki_lua_keep_order(lua_State *L) {
+    struct nki_box_machine *m = nki_check_machine(L);
+    m->m.ordered += lua_toboolean(L, 2) ? 1 : -1;
+    if (m->m.ordered < 0) m->m.ordered = 0;
+    return 0;
+}
+
 // --- small tables
 // -----------------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,8 @@ int nki_timeline_sites(lua_State *L);
 int nki_timeline_totals(lua_State *L);
 
 int nki_lua_schedule(lua_State *L); // m:schedule(model[, {progress =}])
-int nki_lua_label(lua_State *L);    // m:label(tensor, name)
+int nki_lua_label(lua_State *L);      // m:label(tensor, name)
+int nki_lua_keep_order(lua_State *L); // m:keep_order(enter)
 void nki_schedule_metatable(lua_State *L);
 
 #endif

@@ -158,6 +158,41 @@ int nki_timeline_sites(lua_State *L) {
     return 1;
 }
 
+// Loads of HBM regions that were loaded before and that nothing writes: what a compiler may keep on chip. Counts and
+// bytes; the table of regions seen is an open hash in a userdata.
+static void repeated_loads(lua_State *L, const struct nki_machine *m, int64_t *loads, int64_t *bytes) {
+    size_t n = 0, slots = 64;
+    for (size_t i = 0; i < m->record.count; i++) n += m->record.items[i].bytes != 0;
+    while (slots < 2 * n) slots *= 2;
+    uint32_t *seen = lua_newuserdatauv(L, slots * sizeof *seen, 0);
+    memset(seen, 0, slots * sizeof *seen);
+    *loads = *bytes = 0;
+    for (size_t i = 0; i < m->record.count; i++) {
+        const struct nki_instruction *r = &m->record.items[i];
+        const struct nki_region *g = &r->region[1];
+        if (!r->bytes || r->operands < 2 || !(g->flags & NKI_REGION_HBM) || g->flags & NKI_REGION_INDIRECT) continue;
+        const struct nki_storage *st = m->storages[g->storage - 1];
+        if (!st->input || st->written_site) continue;
+        uint64_t h =
+            (g->storage * 0x9e3779b97f4a7c15ULL) ^ (g->offset * 0xff51afd7ed558ccdULL) ^ (g->extent << 7) ^ g->run;
+        h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ULL;
+        size_t k = (size_t)(h >> 20) & (slots - 1);
+        for (; seen[k]; k = (k + 1) & (slots - 1)) {
+            const struct nki_region *old = &m->record.items[seen[k] - 1].region[1];
+            if (old->storage == g->storage && old->offset == g->offset && old->extent == g->extent &&
+                old->run == g->run)
+                break;
+        }
+        if (seen[k]) {
+            ++*loads;
+            *bytes += (int64_t)r->bytes;
+        } else {
+            seen[k] = (uint32_t)i + 1;
+        }
+    }
+    lua_pop(L, 1);
+}
+
 // timeline:totals() -> { opcodes = { {engine, opcode, count, ns}, ... }, hbm_read =, ..., flops =, ... }
 int nki_timeline_totals(lua_State *L) {
     struct nki_box_schedule *b = nki_check_schedule(L);
@@ -165,7 +200,9 @@ int nki_timeline_totals(lua_State *L) {
     enum { KINDS = NKI_INSTRS + 1 };
     int64_t count[NKI_TRACKS][KINDS] = {{0}};
     double ns[NKI_TRACKS][KINDS] = {{0}};
-    int64_t moved[3][2] = {{0}}, sums[5] = {0}, from_psum = 0, from_psum_bytes = 0;
+    int64_t moved[3][2] = {{0}}, sums[5] = {0}, from_psum = 0, from_psum_bytes = 0, movable = 0, again, again_bytes;
+    double movable_ns = 0;
+    repeated_loads(L, s->machine, &again, &again_bytes);
     EACH(b, q, i, load) {
         const struct nki_instruction *r = &s->machine->record.items[i];
         const struct nki_sched_row *row = &s->rows[i];
@@ -179,6 +216,11 @@ int nki_timeline_totals(lua_State *L) {
         if (t[2][0] && t[1][1]) {
             from_psum++;
             from_psum_bytes += t[2][0];
+        }
+        bool either = r->op == NKI_I_TENSOR_COPY || r->op == NKI_I_TENSOR_SCALAR;
+        if (row->track == NKI_TRACK_VECTOR && either && !(r->flags & NKI_FLAG_ENGINE_GIVEN)) {
+            movable++;
+            movable_ns += row->busy - row->start;
         }
         if (!is_matmul(r) || load) continue;
         int64_t raw, adjusted;
@@ -228,7 +270,12 @@ int nki_timeline_totals(lua_State *L) {
                   {"adjusted_transpose_flops", sums[3]},
                   {"transposes", sums[4]},
                   {"psum_read_sbuf_write_count", from_psum},
-                  {"psum_read_sbuf_write_bytes", from_psum_bytes}};
+                  {"psum_read_sbuf_write_bytes", from_psum_bytes},
+                  {"repeated_loads", again},
+                  {"repeated_load_bytes", again_bytes},
+                  {"movable", movable}};
+    lua_pushnumber(L, movable_ns);
+    lua_setfield(L, -2, "movable_ns");
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
         lua_pushinteger(L, fields[k].value);
         lua_setfield(L, -2, fields[k].name);

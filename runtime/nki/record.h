@@ -45,7 +45,8 @@ enum {
     NKI_FLAG_DOUBLE_ROW = 16,
     NKI_FLAG_ENGINE_GIVEN = 32, // the kernel named the engine
     NKI_FLAG_REDUCES = 64,
-    NKI_FLAG_CAST = 128, // DMA between element types
+    NKI_FLAG_CAST = 128,    // DMA between element types
+    NKI_FLAG_ORDERED = 256, // inside nl.no_reorder: keeps its place among others of its kind
 };
 
 #define NKI_RECORD_OPERANDS 4 // operand 0 is the destination

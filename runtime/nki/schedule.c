@@ -22,6 +22,7 @@ struct slot { // an instruction in a window
     uint32_t instr;
     struct nki_cost cost;
     uint16_t tiles; // PE: the 32 x 32 groups it uses, 4 x 4
+    bool ordered;   // in a no_reorder block
 };
 
 struct window {
@@ -235,6 +236,7 @@ static void refill(struct sim *x, enum stream st) {
         const struct nki_instruction *r = &x->m->record.items[slot->instr];
         nki_schedule_cost(x->m, x->c, r, &slot->cost);
         slot->tiles = st == ST_TENSOR ? tiles_of(r) : 0;
+        slot->ordered = r->flags & NKI_FLAG_ORDERED;
         w->dirty = true;
     }
 }
@@ -272,8 +274,11 @@ static void choose(struct sim *x, enum stream st) {
     w->dirty = false;
     w->choice = -1;
     w->start = INFINITY;
+    bool held = false; // an instruction of a no_reorder block has not started yet
     for (int i = 0; i < w->count; i++) {
         const struct state *t = &x->state[w->slot[i].instr];
+        if (w->slot[i].ordered && held) continue;
+        held |= w->slot[i].ordered;
         if (t->pending) continue;
         double start = port_free(x, &w->slot[i]);
         if (t->ready > start) start = t->ready;
@@ -396,7 +401,7 @@ static void start_dma(struct sim *x, struct nki_sched_row *row, const struct slo
             service = nki_schedule_dma_service(x->m, c, r, &shape, e);
         like = e;
         double begin = x->dma_free[e] > arrive ? x->dma_free[e] : arrive;
-        double end = begin + service + (x->dma_free[e] < arrive ? c->dma_idle_ns : 0);
+        double end = begin + service;
         x->dma_free[e] = end;
         if (begin < first) first = begin;
         if (end > last) last = end;

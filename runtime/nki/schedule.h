@@ -58,9 +58,8 @@
     X(dma_engines)                                                                                                     \
     X(dma_bytes_per_ns)  /* one engine, one long descriptor */                                                         \
     X(dma_descriptor_ns) /* one more descriptor */                                                                     \
-    X(dma_small_bytes)   /* under this a descriptor costs dma_small_factor as much */                                  \
-    X(dma_small_factor)                                                                                                \
-    X(dma_idle_ns)             /* first read of an engine that had nothing queued */                                   \
+    X(dma_least_bytes)           /* a shorter descriptor costs as much */                                              \
+    X(dma_apart_ns)              /* more for a descriptor whose HBM rows do not follow each other */                   \
     X(dma_start_ns)            /* from the trigger to the first packet */                                              \
     X(dma_done_ns)             /* from the last packet to the semaphore */                                             \
     X(dma_trigger_ns)          /* on the engine that triggers */                                                       \

@@ -226,6 +226,15 @@ void nki_schedule_dma_shape(const struct nki_machine *m, const struct nki_instru
     out->element = (uint32_t)(r->bytes / out->descriptors > UINT32_MAX ? UINT32_MAX : r->bytes / out->descriptors);
 }
 
+// Whether rows lie apart in HBM: they meet other pages and channels of the memory than neighbours do.
+static bool apart(const struct nki_instruction *r) {
+    for (int i = 0; i < r->operands; i++) {
+        const struct nki_region *g = &r->region[i];
+        if (g->flags & NKI_REGION_HBM && (uint64_t)g->elements * nki_dtype_size(g->dtype) < g->extent) return true;
+    }
+    return false;
+}
+
 // Time of one engine for its share, in ns: data descriptors, and one that writes the semaphore.
 double nki_schedule_dma_service(const struct nki_machine *m, const struct nki_schedule_model *c,
                                 const struct nki_instruction *r, const struct nki_dma_shape *shape, int engine) {
@@ -244,7 +253,8 @@ double nki_schedule_dma_service(const struct nki_machine *m, const struct nki_sc
     }
     double streams = r->op == NKI_I_DMA_COMPUTE && r->operands > 2 ? r->operands - 1 : 1;
     double count = shape->per_engine[engine], bytes = (double)shape->bytes[engine];
+    if (bytes < count * c->dma_least_bytes) bytes = count * c->dma_least_bytes;
     double time = count * c->dma_descriptor_ns + bytes / rate;
-    if (shape->element < c->dma_small_bytes) time *= c->dma_small_factor;
+    if (apart(r)) time += count * c->dma_apart_ns;
     return time * streams + c->dma_descriptor_ns;
 }
