@@ -391,6 +391,12 @@ function core.matmul(a, b)
   if #a.shape == 1 and #b.shape == 1 and a.shape[1] == b.shape[1] and (is_symbolic(a) or is_symbolic(b)) then
     return core.reduce("sum", core.binary("multiply", a, b), { 0 }, false)
   end
+  -- Each row with one vector: a product and a sum of every row.
+  local last <const> = #a.shape - 1
+  if is_symbolic(a) and last > 0 and a.shape[last + 1] == b.shape[1] then
+    if #b.shape == 1 then return core.reduce("sum", core.binary("multiply", a, b), { last }, false) end
+    if #b.shape == 2 and b.shape[2] == 1 then return core.reduce("sum", core.binary("multiply", a, core.reshape(b, { b.shape[1] })), { last }, true) end
+  end
   local drop_first <const>, drop_last <const> = #a.shape == 1, #b.shape == 1
   if drop_first then a = core.expand(a, 0) end
   if drop_last then b = core.expand(b, 1) end
@@ -441,6 +447,9 @@ end
 
 local function moved(a, op, attributes, shape, compute)
   if is_symbolic(a) then
+    if op == "reshape" and a.node.op == "full" then
+      return symbolic(core.trace:add({ op = "full", inputs = a.node.inputs, shape = shape, dtype = a.node.dtype }), a.family, a.declared)
+    end
     attributes.op, attributes.inputs, attributes.shape, attributes.dtype = op, { a.node }, shape, a.dtype
     return symbolic(core.trace:add(attributes), a.family, a.declared)
   end
@@ -533,6 +542,10 @@ end
 
 function core.select(a, axis, index)
   local shape <const> = { table.unpack(a.shape) }
+  if is_symbolic(a) and a.node.op == "full" then
+    table.remove(shape, axis + 1)
+    return symbolic(core.trace:add({ op = "full", inputs = a.node.inputs, shape = shape, dtype = a.node.dtype }), a.family, a.declared)
+  end
   if is_symbolic(a) and a.node.op == "concat" and a.node.axis == axis then
     local at = 0
     for _, input in ipairs(a.node.inputs) do
@@ -598,7 +611,11 @@ function core.concat(list, axis)
   end
   local values <const> = {}
   if any then
-    for i, t in ipairs(list) do values[i] = node_of(t) end
+    if #list == 1 then return core.copy(list[1]) end
+    for _, t in ipairs(list) do
+      local node <const> = node_of(t)
+      if node.op == "concat" and node.axis == axis then table.move(node.inputs, 1, #node.inputs, #values + 1, values) else values[#values + 1] = node end
+    end
     return symbolic(core.trace:add({ op = "concat", inputs = values, axis = axis, shape = shape, dtype = dtype }), list[1].family, declared)
   end
   for i, t in ipairs(list) do values[i] = t.value.dtype == stored(dtype) and t.value or t.value:cast(stored(dtype)) end

@@ -198,7 +198,7 @@ end
 -- t[key]. A basic key gives a view, which shares the array's memory.
 function M.get(t, fmt, ...)
   local parts <const> = normalise(t.shape, fmt, { ... })
-  if not core.trace or not basic(parts) or not core.is_symbolic(t) and not rawget(t, "pending") then return read(t, parts) end
+  if not core.trace or not basic(parts) or not rawget(t, "pending") and not core.is_symbolic(t) then return read(t, parts) end
   local function again()
     local box, gone = nil, nil
     if rawget(t, "pending") then box, gone = box_of(t.shape, parts) end

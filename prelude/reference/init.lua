@@ -212,7 +212,7 @@ local function pair(self, args)
   local known <const> = {}
   for _, name in ipairs(self.params.names) do known[name] = true end
   local by_name = true
-  for _, arg in ipairs(args) do by_name = by_name and (known[arg.name] or self.params.kwargs ~= nil) end
+  for _, arg in ipairs(args) do by_name = by_name and (known[arg.name] or self.params.kwargs) end
   local positional <const>, keywords <const> = {}, {}
   if by_name then
     for _, arg in ipairs(args) do keywords[arg.name] = arg.python end

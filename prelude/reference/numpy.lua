@@ -149,6 +149,21 @@ def("heaviside", "x1 x2", function(x, at_zero)
   local t <const> = op(x)
   return core.where(core.compare("equal", t, 0), op(at_zero), core.where(core.compare("greater", t, 0), 1.0, 0.0))
 end)
+def("diff", "a n=1 axis=-1", function(a, n, axis)
+  local t = ten(a)
+  local at <const> = core.axes(axis, #t.shape, "diff")[1]
+  for _ = 1, core.number(n, "an order") do
+    local extent <const> = t.shape[at + 1]
+    if extent == 0 then break end
+    t = core.binary("subtract", core.slice(t, at, 1, extent - 1, 1), core.slice(t, at, 0, extent - 1, 1))
+  end
+  return t
+end)
+def("sinc", "x", function(x)
+  local t <const> = core.binary("multiply", op(x), math.pi)
+  local zero <const> = core.compare("equal", t, 0.0)
+  return core.where(zero, 1.0, core.binary("divide", core.unary("sin", t), core.where(zero, 1.0, t)))
+end)
 def("deg2rad", "x", function(x) return core.binary("multiply", op(x), math.pi / 180) end)
 alias("radians", "deg2rad")
 def("rad2deg", "x", function(x) return core.binary("multiply", op(x), 180 / math.pi) end)

@@ -365,6 +365,81 @@ function Roll:running(node)
   return nil
 end
 
+-- Rearrangements that cancel -------------------------------------------------------------------------------------------------
+
+-- The node transposed, without a transpose: nil where one would be left.
+function Roll:turned(node, axes)
+  if node.op == "transpose" then
+    for i, a in ipairs(axes) do if node.axes[a + 1] ~= i - 1 then return nil end end
+    return node.inputs[1]
+  end
+  -- Axes of size 1 may go anywhere.
+  local shape <const>, before = {}, -1
+  local ordered = true
+  for i, a in ipairs(axes) do
+    shape[i] = node.shape[a + 1]
+    if shape[i] ~= 1 then
+      ordered = ordered and a > before
+      before = a
+    end
+  end
+  if ordered then return self:reshaped(node, shape, node.site) end
+  if not elementwise[node.op] then return nil end
+  local inputs <const> = {}
+  for i, input in ipairs(node.inputs) do
+    local wide = input
+    if #input.shape > 0 then
+      local full <const> = {}
+      for _ = 1, #node.shape - #input.shape do full[#full + 1] = 1 end
+      for _, e in ipairs(input.shape) do full[#full + 1] = e end
+      wide = self:turned(self:reshaped(input, full, input.site), axes)
+      if not wide then return nil end
+    end
+    inputs[i] = wide
+  end
+  return remake(self.trace, node, inputs, { shape = shape })
+end
+
+local function last_of(node) return node.shape[#node.shape] end
+
+function Roll:rearranged(node)
+  local first <const> = node.inputs[1]
+  if node.op == "transpose" then return self:turned(first, node.axes) end
+  if node.op == "reduce" and first.op == "transpose" and #node.axes == 1 then
+    -- A reduction of a transposed array is one of the array, where the other axes keep their order.
+    local gone <const> = first.axes[node.axes[1] + 1]
+    local before = -1
+    for i, a in ipairs(first.axes) do
+      if i - 1 ~= node.axes[1] then
+        if a < before then return nil end
+        before = a
+      end
+    end
+    local shape <const> = {}
+    for i, e in ipairs(first.inputs[1].shape) do
+      if i - 1 ~= gone then shape[#shape + 1] = e elseif node.keepdims then shape[#shape + 1] = 1 end
+    end
+    return self:reshaped(remake(self.trace, node, { first.inputs[1] }, { axes = { gone }, shape = shape }), node.shape, node.site)
+  end
+  if node.op == "reshape" and first.op == "concat" and first.axis == #first.shape - 1 and last_of(first) == #first.inputs
+    and #node.shape == #first.shape - 1 and product(node.shape, 1, #node.shape - 1) == product(first.shape, 1, #first.shape - 2) then
+    -- stack(parts, -1) laid out flat: the parts by turns.
+    local parts <const> = {}
+    local shape <const> = { table.unpack(first.shape, 1, #first.shape - 1) }
+    for i, input in ipairs(first.inputs) do parts[i] = self:reshaped(input, shape, input.site) end
+    return self.trace:add({ op = "interleave", inputs = parts, axis = #node.shape - 1, shape = node.shape, dtype = node.dtype }, node.site)
+  end
+  if node.op == "select" and first.op == "reshape" and node.axis == #first.shape - 1 then
+    -- x.reshape(..., m, k)[..., i] is every k-th column of x.
+    local source <const>, k <const> = first.inputs[1], last_of(first)
+    if #source.shape == #first.shape - 1 and last_of(source) == k * first.shape[#first.shape - 1] and k > 1 and #source.shape > 0 then
+      return self.trace:add({ op = "slice", inputs = { source }, axis = #source.shape - 1, start = node.index, extent = last_of(source) // k, step = k,
+        shape = node.shape, dtype = node.dtype }, node.site)
+    end
+  end
+  return nil
+end
+
 -- Roll up what the outputs (a list of nodes) are made of; returns the list of nodes that take their places.
 function M.roll(trace, outputs)
   local looped = false
@@ -374,7 +449,7 @@ function M.roll(trace, outputs)
     if not seen[node.id] then
       seen[node.id] = true
       list[#list + 1] = node
-      looped = looped or node.op == "concat" or node.op == "slice" or node.op == "select"
+      looped = looped or node.op == "concat" or node.op == "slice" or node.op == "select" or node.op == "transpose"
       for _, input in ipairs(node.inputs) do stack[#stack + 1] = input end
     end
   end
@@ -393,7 +468,7 @@ function M.roll(trace, outputs)
       local rolled <const> = self:join(made.inputs, made.axis)
       if rolled and same_shape(rolled, made) then made = rolled end
     else
-      made = self:running(made) or made
+      made = self:rearranged(made) or self:running(made) or made
     end
     now[node.id] = made
   end

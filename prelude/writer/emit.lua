@@ -37,29 +37,15 @@ local function parens(text) if text:find("^[%w_%.]+$") or text:find("^[%w_%.]+%b
 
 -- Columns of a domain as Python text.
 function Emit:columns(n)
-  if n == self.main then return self.n_name end
-  if n == 1 then return "1" end
-  local known <const> = self.domains[n]
-  if known then return known end
-  if self.main % n == 0 then return self.n_name .. " // " .. self.main // n end
-  if n % self.main == 0 then return n // self.main .. " * " .. self.n_name end
+  if n == 1 and n ~= self.main then return "1" end
+  local text <const> = n == self.main and self.n_name or self.domains[n] or self.relation(n)
+  if text then return text end
   self.assumed = true
   return tostring(n)
 end
 
 -- A column position within a domain.
-function Emit:position(at)
-  if at == 0 then return "0" end
-  if at == self.main then return self.n_name end
-  if at > self.main then return self.n_name .. " + " .. self:position(at - self.main) end
-  for parts = 2, 16 do
-    if self.main % parts == 0 and at % (self.main // parts) == 0 then
-      local k <const> = at // (self.main // parts)
-      return (k == 1 and "" or k .. " * ") .. (k == 1 and self.n_name .. " // " .. parts or "(" .. self.n_name .. " // " .. parts .. ")")
-    end
-  end
-  return tostring(at)
-end
+function Emit:position(at) return self.relation(at) or tostring(at) end
 
 -- An operand as text inside `block`.
 function Emit:operand(r, block)

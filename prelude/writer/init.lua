@@ -4,6 +4,7 @@
 -- or columns streamed in passes. It proves nothing; the caller checks, simulates and verifies what it returns.
 
 local emit <const> = require "writer.emit"
+local extents <const> = require "writer.extents"
 local layout_module <const> = require "writer.layout"
 local lower <const> = require "writer.lower"
 local program_module <const> = require "writer.program"
@@ -44,55 +45,6 @@ local function extents_score(trace)
     end
   end
   return n
-end
-
-local function main_columns(layout)
-  local n = 1
-  for _, node in ipairs(layout.nodes) do
-    local info <const> = layout.of[node.id]
-    if info.source and info.tail == "n" and layout.used[node.id] then n = math.max(n, info.n) end
-  end
-  return n
-end
-
--- Text of each extent of a leaf's view, in terms of its argument's shape. `extent_text` names an argument's axis.
-local function dim_texts(leaf, extent_text)
-  local source <const>, shape <const> = leaf.source, leaf.info.view or leaf.source.shape
-  local texts <const> = {}
-  if source.op == "arange" then
-    for i, e in ipairs(shape) do texts[i] = tostring(e) end
-    return texts
-  end
-  local at = 1
-  for i, e in ipairs(shape) do
-    local product, parts = 1, {}
-    if e ~= 1 or (source.shape[at] == 1 and #shape - i == #source.shape - at) then
-      local from <const> = at
-      while at <= #source.shape and product < e do
-        product = product * source.shape[at]
-        parts[#parts + 1] = extent_text(source.name, at - 1)
-        at = at + 1
-      end
-      if product ~= e then
-        at = from
-        parts = nil
-      end
-      if e == 1 and parts then
-        at = at + 1
-        parts = { extent_text(source.name, at - 2) }
-      end
-    else
-      parts = { "1" }
-      if source.shape[at] == 1 and leaf.info.view == nil then at = at + 1 end
-    end
-    if parts == nil or #parts == 0 then
-      texts[i] = tostring(e)
-      leaf.assumed = true
-    else
-      texts[i] = table.concat(parts, " * ")
-    end
-  end
-  return texts
 end
 
 local function permutations(n)
@@ -143,63 +95,6 @@ local function product(list)
   local n = 1
   for _, e in ipairs(list) do n = n * e end
   return n
-end
-
-local function equal(a, b) return table.concat(a, ",") == table.concat(b, ",") end
-
--- Text of the shape of output `index`, true in every case: that of an input, or extents of inputs, or n_text's of the columns.
-local function output_shape_text(job, chosen, index, extent_text, n_text, node)
-  local shapes <const>, inputs <const> = {}, {}
-  local one_rank = true
-  for i, entry in ipairs(job.traces) do
-    shapes[i], inputs[i] = entry.outputs[index].shape, {}
-    for _, input in ipairs(entry.trace.inputs) do inputs[i][input.name] = input.shape end
-    one_rank = one_rank and #shapes[i] == #shapes[1]
-  end
-  local function always(test)
-    for i, shape in ipairs(shapes) do if not test(shape, inputs[i]) then return false end end
-    return true
-  end
-  local names <const> = {}
-  for i, input in ipairs(chosen.trace.inputs) do names[i] = input.name end
-  for _, name in ipairs(names) do
-    if always(function(shape, given) return equal(shape, given[name]) end) then return name .. ".shape" end
-  end
-  local function lead(shape) return { table.unpack(shape, 1, #shape - 1) } end
-  if not one_rank then
-    for _, name in ipairs(names) do
-      if always(function(shape, given) return equal(shape, lead(given[name])) end) then return name .. ".shape[:-1]" end
-      if always(function(shape, given) return equal(lead(shape), lead(given[name])) end) then
-        local last <const> = shapes[1][#shapes[1]]
-        local fixed <const> = always(function(shape) return shape[#shape] == last end)
-        local text <const> = fixed and tostring(last) or n_text(chosen.outputs[index].shape[#chosen.outputs[index].shape])
-        if text then return ("%s.shape[:-1] + (%s,)"):format(name, text) end
-      end
-    end
-    refuse(node, "the rank of this output changes with the case in a way that no input's does; write one kernel per rank")
-  end
-  local parts <const> = {}
-  local chosen_shape <const> = chosen.outputs[index].shape
-  for axis = 1, #chosen_shape do
-    local text = nil
-    if always(function(shape) return shape[axis] == 1 end) then text = "1" end
-    -- The same axis of an input, then any axis that always has that extent.
-    for pass = 1, 2 do
-      for _, name in ipairs(names) do
-        local rank <const> = #inputs[1][name]
-        for a = pass == 1 and axis or 1, pass == 1 and axis or rank do
-          if not text and always(function(shape, given) return #given[name] == rank and shape[axis] == given[name][a] end) then
-            text = extent_text(name, a - 1)
-          end
-        end
-      end
-    end
-    if not text and axis == #chosen_shape then text = n_text(chosen_shape[axis]) end
-    if not text and always(function(shape) return shape[axis] == chosen_shape[axis] end) then text = tostring(chosen_shape[axis]) end
-    if not text then refuse(node, "axis %d of this output changes with the case in a way that no input's does", axis - 1) end
-    parts[axis] = text
-  end
-  return "(" .. table.concat(parts, ", ") .. (#parts == 1 and ",)" or ")")
 end
 
 -- Derive a kernel.
@@ -283,7 +178,7 @@ function M.derive(job)
   -- The input that gives the number of columns.
   for _, node in ipairs(chosen.layout.nodes) do
     local info <const> = chosen.layout.of[node.id]
-    if info.source and info.source.op == "input" and info.tail == "n" and info.n == main_columns(chosen.layout) and not main_source
+    if info.source and info.source.op == "input" and info.tail == "n" and info.n == extents.main_columns(chosen.layout) and not main_source
       and chosen.layout.used[node.id] then
       main_source = info.source.name
       if chosen.layout.k == 1 and info.view == nil then main_axis = #info.source.shape - 1 end
@@ -294,12 +189,12 @@ function M.derive(job)
   if #merged == 0 then merged[1] = { extent = 1, first = 1, last = 0 } end
   local row_axis <const> = #merged
   local order <const> = choose_order(merged, lowered.leaves)
-  local main <const> = main_columns(chosen.layout)
+  local main <const> = extents.main_columns(chosen.layout)
 
   -- Texts of extents.
   local rank <const> = #lowered.layout.space
   local texts_of <const> = {}
-  for _, leaf in ipairs(lowered.leaves) do texts_of[leaf] = dim_texts(leaf, extent_text) end
+  for _, leaf in ipairs(lowered.leaves) do texts_of[leaf] = extents.dim_texts(leaf, extent_text) end
   local prologue <const> = {}
   local rows_names <const> = {}
   for j, axis in ipairs(merged) do
@@ -331,6 +226,10 @@ function M.derive(job)
             end
           end
           if #parts > 0 then text = table.concat(parts, " * ") end
+          -- Axes of a view that no axis of the argument is: what is left of its size.
+          if leaf.assumed and #merged == 1 and (leaf.info.tail ~= "n" or leaf.info.n == main) then
+            text = leaf.source.name .. ".size" .. (leaf.info.tail == "n" and " // " .. n_name or "")
+          end
         end
       end
     end
@@ -425,7 +324,7 @@ function M.derive(job)
   -- Plan: whole rows if every case's rows fit.
   local longest = 0
   for _, entry in ipairs(job.traces) do
-    local n <const> = main_columns(entry.layout)
+    local n <const> = extents.main_columns(entry.layout)
     longest = math.max(longest, lowered.folded and (n % 128 == 0 and n // 128 or n) or n)
   end
   local budget <const> = job.budget
@@ -466,12 +365,8 @@ function M.derive(job)
   end
   local function width_of(n) if n == main then return n_name end return domains[n] end
   -- A width of a result: one of the kernel's, or a part or multiple of n.
-  local function width_text(n)
-    if width_of(n) then return width_of(n) end
-    if main % n == 0 and n > 1 then return ("%s // %d"):format(n_name, main // n) end
-    if n % main == 0 and main > 1 then return ("%d * %s"):format(n // main, n_name) end
-    return nil
-  end
+  local samples <const> = extents.samples(job, chosen)
+  local function width_text(n) return width_of(n) or extents.relation(samples, main, n, n_name) end
   if lowered.folded then
     local total <const> = fresh("size")
     rows_names[1] = fresh("rows")
@@ -512,7 +407,7 @@ function M.derive(job)
     end
     output.dtype_text = dtype
     prologue[#prologue + 1] = ("%s = nl.ndarray(%s, dtype=%s, buffer=nl.shared_hbm)"):format(output.name,
-      output_shape_text(job, chosen, output.index, extent_text, width_text, output.tensor.node), dtype)
+      extents.output_shape_text(job, chosen, output.index, extent_text, width_text, output.tensor.node), dtype)
   end
   local views <const>, view_names <const> = {}, {}
   for _, t in ipairs(lowered.terms.list) do
@@ -557,6 +452,7 @@ function M.derive(job)
     program = program, vars = vars, name = job.name, signature = table.concat(signature, ", "), docstring = job.docstring({
       plan = plan, limit = limit, n_name = n_name, outputs = outputs, chunk = chunk, folded = lowered.folded,
     }),
+    relation = function(value) return extents.relation(samples, main, value, n_name) end,
     prologue = prologue, views = views, outputs = outputs, axes = merged, order = order, row_axis = row_axis, main = main, n_name = n_name, domains = domains,
     dtype_names = dtype_names, chunk = chunk, loop_names = loop_names, returns = table.concat(returns, ", "),
   })
