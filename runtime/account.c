@@ -127,9 +127,23 @@ void account_give(struct account *a, void *block, size_t bytes) {
     FORBID(block, size);
 }
 
+static size_t with_slack(const struct account *a, size_t limit) { return a->strain == 2 ? limit + limit / 16 : limit; }
+
+static bool books_fit(struct account *a, size_t bytes) {
+    size_t own = with_slack(a, a->books_limit);
+    if (a->books_limit && (bytes > own || a->books > own - bytes)) return false;
+    return fits(a, bytes, with_slack(a, a->limit));
+}
+
 bool account_admits_books(struct account *a, size_t bytes) {
-    if (a->books_limit && (bytes > a->books_limit || a->books > a->books_limit - bytes)) return false;
-    return fits(a, bytes, a->limit);
+    if (books_fit(a, bytes)) {
+        bool roomy = (!a->books_limit || a->books < a->books_limit / 8 * 7) &&
+                     (!a->limit || a->used + a->books < a->limit / 8 * 7);
+        if (a->strain == 1 || roomy) a->strain = 0; // the slack closes when there is room again
+        return true;
+    }
+    if (a->strain < 2) a->strain++;
+    return false;
 }
 
 bool account_charge(struct account *a, size_t bytes) {

@@ -31,6 +31,7 @@ struct account {
     size_t limit; // of used + books + kept
     size_t books_limit;
     size_t reserve; // bytes below the limit that only books may take
+    int strain;     // 0; 1: books were refused once; 2: refused in earnest, and the slack is open
     size_t kept;
     size_t taken;   // bytes of large blocks handed out since the last collection
     int kept_count; // oldest first
@@ -48,11 +49,13 @@ struct account {
 void *account_take(struct account *a, size_t bytes, bool *refused);
 // Give it back, with the same size. NULL is no block.
 void account_give(struct account *a, void *block, size_t bytes);
+// Whether books may grow by `bytes`; kept blocks are given up for it. A caller that collects garbage after a refusal
+// asks again at once (Lua's allocator does): a second refusal in a row is meant, and opens a sixteenth of the limit as
+// slack, so that the error can be told without a collection for every word of it.
+bool account_admits_books(struct account *a, size_t bytes);
 // Count `bytes` allocated elsewhere among the books, or refuse. Discharge what was charged.
 bool account_charge(struct account *a, size_t bytes);
 void account_discharge(struct account *a, size_t bytes);
-// Whether books may grow by `bytes` without a collection; kept blocks are given up for it.
-bool account_admits_books(struct account *a, size_t bytes);
 void account_close(struct account *a); // frees the kept blocks; may be called again, and the account used on
 
 #endif

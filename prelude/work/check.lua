@@ -6,6 +6,7 @@
 --            nki_version=, target= }
 -- nil, {code, message, where, hint, status=2} when what was given is no kernel and case.
 
+local array <const> = require "rt.array"
 local check <const> = require "nki.check"
 local diagnostics <const> = require "nki.diagnostics"
 local vm <const> = require "rt.vm"
@@ -18,12 +19,14 @@ local function plain(list)
   return out
 end
 
--- Lua memory of a kernel: its lists and numbers. Tensors are counted by the run's own account.
-work.LUA_MEMORY = 1 << 30
+-- What grows with the length of a kernel's run: its lists and numbers, the record, the descriptions of tensors (not their
+-- contents). A sixteenth of the worker's memory, at least this: some two million instructions.
+work.BOOKS = 512 << 20
 
 -- A kernel that allocates without end stops here, long before the machine is short of memory.
 function work.limit_memory(request)
-  pcall(vm.limit, { memory = request.lua_memory or work.LUA_MEMORY })
+  local _, _, limit <const> = array.memory()
+  pcall(vm.limit, { memory = request.lua_memory or math.max(work.BOOKS, limit // 16) })
 end
 
 function work.run(request, job)

@@ -13,7 +13,7 @@ void nki_record_close(struct nki_record *record) {
 
 struct nki_instruction *nki_record_push(struct nki_record *record) {
     if (record->count == record->capacity) {
-        size_t capacity = record->capacity ? record->capacity * 2 : 256;
+        size_t capacity = record->capacity ? record->capacity + record->capacity / 2 : 256;
         size_t more = (capacity - record->capacity) * sizeof *record->items;
         if (record->account && !account_charge(record->account, more)) return NULL;
         struct nki_instruction *items = realloc(record->items, capacity * sizeof *items);

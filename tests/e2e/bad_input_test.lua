@@ -247,3 +247,20 @@ t.test("Ctrl-C while a simulation runs: 130 within a moment, no worker left", fu
   t.eq(status, 130)
   t.eq(err, "nkiln: interrupted\n")
 end)
+
+-- With a small limit, so that the end comes soon. The place is the line that asks for more, not the kernel's head.
+t.test("what grows without end is named where it grows: tensors, instructions, lists, contents", function()
+  local tile <const> = "nl.ndarray((128, 4096), dtype=nl.float32, buffer=nl.sbuf)"
+  for command, loops in pairs {
+    check = { "while True: kept.append(" .. tile .. ")", "while True: nisa.memset(dst=tile, value=1.0)", "while True: kept.append([1, 2, 3])" },
+    sim = { "for i in range(64): nisa.memset(dst=kept.append(" .. tile .. ") or kept[-1], value=0.0)" },
+  } do
+    for _, loop in ipairs(loops) do
+      local w <const> = kernel(with("kept, tile = [], " .. tile .. "\n    " .. loop))
+      local status <const>, out <const>, err <const> = w:sh(("NKILN_WORKER_MEMORY_MB=96 timeout -s KILL 120 %s %s k.py%s"):format(nkiln.quoted, command, case))
+      t.eq(status, 1, out .. err)
+      t.has(out .. err, "[memory-limit]", loop)
+      t.has(out .. err, "k.py:16:", loop)
+    end
+  end
+end)

@@ -103,6 +103,55 @@ t.test("limits: memory, CPU time, wall time, size of the result", function()
   t.eq(output.code, "output")
 end)
 
+t.test("arrays and Lua share one limit of memory", function()
+  local MB <const> = 1 << 20
+  local head <const> = [[
+    local array = require "rt.array"
+    local MB, keep, text = 1 << 20, {}, {}
+    local function arrays(n) for i = 1, n do keep[#keep + 1] = array.new("int8", { MB }) end return true end
+    local function strings(n) for i = 1, n do text[#text + 1] = ("x"):rep(MB - 100) .. i end return true end
+    local function count(fn) local n = 0 while pcall(fn, 1) do n = n + 1 end return n end
+  ]]
+  local function result(body) return run(head .. body, { limits = { memory = 64 * MB } }) end
+  -- Neither gets the whole when the other has a part; together they stay within it, a sixteenth of slack included.
+  local first <const> = result [[
+    arrays(40)
+    local more = count(strings)
+    local used, _, limit = array.memory()
+    return { more = more, all = used + vm.memory(), limit = limit }
+  ]]
+  t.ok(first.more >= 10 and first.more < 30, "strings beside 40 MB of arrays: " .. first.more)
+  t.ok(first.limit == 64 * MB and first.all <= 68 * MB, "in all: " .. first.all)
+  local second <const> = result "strings(40) local n = count(arrays) return n + 0 * #text"
+  t.ok(second >= 10 and second < 24, "arrays beside 40 MB of strings: " .. second)
+  -- What was dropped makes room on either side; blocks kept for reuse do not stand in the way.
+  local third <const> = result [[
+    for i = 1, 5 do
+      arrays(45)
+      keep = {}
+      strings(40)
+      text = {}
+    end
+    return "done"
+  ]]
+  t.eq(third, "done")
+end)
+
+t.test("an error about memory can be caught and told, and the state goes on", function()
+  local value <const> = run([[
+    local seen = {}
+    for i = 1, 20 do
+      local t = {}
+      local ok, err = pcall(function() while true do t[#t + 1] = ("x"):rep(1000) .. #t end end)
+      t = nil
+      seen[i] = tostring(err):sub(1, 17)
+    end
+    return seen
+  ]], { limits = { memory = 32 << 20 } })
+  t.eq(#value, 20)
+  for i = 1, 20 do t.eq(value[i], "not enough memory") end
+end)
+
 t.test("a CPU limit holds in a coroutine, in __close, in a sort, after it was caught", function()
   for _, body in ipairs {
     "coroutine.wrap(function() while true do end end)()",
