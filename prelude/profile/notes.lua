@@ -44,9 +44,9 @@ function notes.of(timeline, totals, busy, facts)
     note("warning", "latency-bound", "No engine is busy over 60 %% of the time (%s: %.0f %%): the total rests on latencies, of which less is public.",
       tostring(name), 100 * longest / total)
   end
-  if name == "Vector" and totals.movable_ns > 0.2 * longest then
-    note("warning", "engine", "%d Vector instructions (%.0f %% of its time) leave the engine to the compiler, which may run them on Scalar instead.",
-      totals.movable, 100 * totals.movable_ns / longest)
+  if (name == "Vector" or name == "Scalar") and totals.movable_ns > 0.2 * longest then
+    note("warning", "engine", "%d instructions (%.1f us) leave Vector or Scalar to the compiler; the model takes the engine that ends sooner.",
+      totals.movable, totals.movable_ns / 1e3)
   end
   local throttle <const> = timeline:throttle()
   if throttle.start.size > 0 then

@@ -88,8 +88,8 @@ function Timeline:throttle() end
 function Timeline:sites() end
 ---@return table opcodes={{engine, opcode, count, ns}}, hbm_read, hbm_write, sbuf_read, sbuf_write, psum_read, psum_write, flops,
 ---adjusted_flops, transpose_flops, adjusted_transpose_flops, transposes, psum_read_sbuf_write_count, psum_read_sbuf_write_bytes,
----repeated_loads, repeated_load_bytes (of input regions loaded before), movable, movable_ns (Vector instructions whose engine the kernel
----left open and that the Scalar engine could run)
+---repeated_loads, repeated_load_bytes (of input regions loaded before), movable, movable_ns (instructions whose engine the kernel left
+---open between Vector and Scalar)
 function Timeline:totals() end
 
 ---@class nki.Machine

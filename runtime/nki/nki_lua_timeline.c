@@ -217,8 +217,7 @@ int nki_timeline_totals(lua_State *L) {
             from_psum++;
             from_psum_bytes += t[2][0];
         }
-        bool either = r->op == NKI_I_TENSOR_COPY || r->op == NKI_I_TENSOR_SCALAR;
-        if (row->track == NKI_TRACK_VECTOR && either && !(r->flags & NKI_FLAG_ENGINE_GIVEN)) {
+        if (nki_schedule_movable(s->machine, r)) {
             movable++;
             movable_ns += row->busy - row->start;
         }

@@ -23,14 +23,15 @@ struct slot { // an instruction in a window
     struct nki_cost cost;
     uint16_t tiles; // PE: the 32 x 32 groups it uses, 4 x 4
     bool ordered;   // in a no_reorder block
+    bool movable;   // Vector, or Scalar if that ends sooner
 };
 
 struct window {
     struct slot slot[WINDOW_MAX];
     int count;
-    uint32_t next; // position in the stream's list
-    bool dirty;
-    int choice; // -1: nothing can start
+    uint32_t next;     // position in the stream's list
+    bool dirty, moved; // moved: the choice is to run on the Scalar engine
+    int choice;        // -1: nothing can start
     double start;
 };
 
@@ -234,7 +235,8 @@ static void refill(struct sim *x, enum stream st) {
         struct slot *slot = &w->slot[w->count++];
         slot->instr = x->list[st][w->next++];
         const struct nki_instruction *r = &x->m->record.items[slot->instr];
-        nki_schedule_cost(x->m, x->c, r, &slot->cost);
+        nki_schedule_cost(x->m, x->c, r, nki_schedule_track(r), &slot->cost);
+        slot->movable = st == ST_VECTOR && nki_schedule_movable(x->m, r);
         slot->tiles = st == ST_TENSOR ? tiles_of(r) : 0;
         slot->ordered = r->flags & NKI_FLAG_ORDERED;
         w->dirty = true;
@@ -269,9 +271,23 @@ static double port_free(const struct sim *x, const struct slot *slot) {
     return t;
 }
 
+// The compiler picks the engine of such an instruction by workload. Published profiles show the Vector engine where
+// both are idle, so the other must end sooner by some margin.
+#define MOVE_MARGIN_NS 100
+
+// When a movable instruction would start on the Scalar engine; infinite when that is no gain.
+static double moved_start(const struct sim *x, const struct slot *slot, double ready, double start) {
+    struct slot other = *slot;
+    nki_schedule_cost(x->m, x->c, &x->m->record.items[slot->instr], NKI_TRACK_SCALAR, &other.cost);
+    double there = ready + x->c->semaphore_ns + x->c->vector_latency_cycles / x->c->vector_ghz;
+    if (port_free(x, &other) > there) there = port_free(x, &other);
+    double ends = start + slot->cost.busy_ns + slot->cost.latency_ns;
+    return there + other.cost.busy_ns + other.cost.latency_ns + MOVE_MARGIN_NS < ends ? there : INFINITY;
+}
+
 static void choose(struct sim *x, enum stream st) {
     struct window *w = &x->window[st];
-    w->dirty = false;
+    w->dirty = w->moved = false;
     w->choice = -1;
     w->start = INFINITY;
     bool held = false; // an instruction of a no_reorder block has not started yet
@@ -282,9 +298,16 @@ static void choose(struct sim *x, enum stream st) {
         if (t->pending) continue;
         double start = port_free(x, &w->slot[i]);
         if (t->ready > start) start = t->ready;
+        bool moved = false;
+        if (w->slot[i].movable && start > t->ready) { // it would wait for the engine
+            double there = moved_start(x, &w->slot[i], t->ready, start);
+            moved = there < start;
+            if (moved) start = there;
+        }
         if (start < w->start) {
             w->start = start;
             w->choice = i;
+            w->moved = moved;
             if (start <= x->now) return;
         }
     }
@@ -422,10 +445,10 @@ static void start_dma(struct sim *x, struct nki_sched_row *row, const struct slo
 static double available(const struct sim *x, uint32_t from, uint32_t to, uint8_t kind) {
     const struct nki_sched_row *row = &x->s->rows[from];
     const struct nki_instruction *a = &x->m->record.items[from], *b = &x->m->record.items[to];
-    enum stream sa = x->state[from].stream, sb = x->state[to].stream;
     if (a->bytes) return row->finish;
-    bool same = track_of_stream[sa] == track_of_stream[sb] && !b->bytes;
-    if (same && (sa == ST_TENSOR || kind != NKI_DEP_FLOW)) return row->busy; // the pipeline keeps the order
+    bool same = row->track == track_of_stream[x->state[to].stream] && !b->bytes;
+    if (same && (row->track == NKI_TRACK_TENSOR || kind != NKI_DEP_FLOW))
+        return row->busy; // the pipeline keeps the order
     double t = kind == NKI_DEP_ANTI ? row->busy : row->finish;
     return same ? t : t + x->c->semaphore_ns;
 }
@@ -449,6 +472,10 @@ static void issue(struct sim *x, enum stream st) {
     row->start = w->start;
     row->ready = t->ready;
     row->track = track_of_stream[st];
+    if (w->moved) {
+        row->track = NKI_TRACK_SCALAR;
+        nki_schedule_cost(x->m, x->c, &x->m->record.items[i], NKI_TRACK_SCALAR, &slot.cost);
+    }
     row->mode = slot.cost.mode;
     double before = x->free[row->track];
     row->wait = row->start > before ? row->start - before : 0;
@@ -464,9 +491,9 @@ static void issue(struct sim *x, enum stream st) {
     }
     if (row->busy > x->free[row->track]) x->free[row->track] = row->busy;
     if (!slot.cost.dma) {
-        if (st == ST_VECTOR) x->vector_fast = slot.cost.mode > 1;
-        if (st == ST_VECTOR && slot.cost.psum) x->vector_psum_free = row->busy;
-        if (st == ST_SCALAR && slot.cost.psum) x->scalar_psum_free = row->busy;
+        if (row->track == NKI_TRACK_VECTOR) x->vector_fast = slot.cost.mode > 1;
+        if (row->track == NKI_TRACK_VECTOR && slot.cost.psum) x->vector_psum_free = row->busy;
+        if (row->track == NKI_TRACK_SCALAR && slot.cost.psum) x->scalar_psum_free = row->busy;
     }
     // A row is shown until its results are there or the next one starts.
     uint32_t last = x->last_row[row->track];
@@ -485,6 +512,7 @@ static void issue(struct sim *x, enum stream st) {
     refill(x, st);
     for (int k = 0; k < STREAMS; k++)
         if (track_of_stream[k] == row->track) x->window[k].dirty = true;
+    if (row->track == NKI_TRACK_SCALAR) x->window[ST_VECTOR].dirty = true; // for what may move
     if (x->c->vector_gpsimd_port > 0 || x->c->vector_scalar_port > 0)
         x->window[ST_VECTOR].dirty = x->window[ST_SCALAR].dirty = x->window[ST_GPSIMD].dirty = true;
 }

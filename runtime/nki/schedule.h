@@ -56,10 +56,10 @@
     X(register_cycles)        /* register_load, register_store */                                                      \
     X(semaphore_ns)           /* from one engine to another */                                                         \
     X(dma_engines)                                                                                                     \
-    X(dma_bytes_per_ns)  /* one engine, one long descriptor */                                                         \
-    X(dma_descriptor_ns) /* one more descriptor */                                                                     \
-    X(dma_least_bytes)           /* a shorter descriptor costs as much */                                              \
-    X(dma_apart_ns)              /* more for a descriptor whose HBM rows do not follow each other */                   \
+    X(dma_bytes_per_ns)        /* one engine, one long descriptor */                                                   \
+    X(dma_descriptor_ns)       /* one more descriptor */                                                               \
+    X(dma_least_bytes)         /* a shorter descriptor costs as much */                                                \
+    X(dma_apart_ns)            /* more for a descriptor whose HBM rows do not follow each other */                     \
     X(dma_start_ns)            /* from the trigger to the first packet */                                              \
     X(dma_done_ns)             /* from the last packet to the semaphore */                                             \
     X(dma_trigger_ns)          /* on the engine that triggers */                                                       \
@@ -173,8 +173,11 @@ void nki_schedule_close(struct nki_schedule *s);
 
 // --- parts
 enum nki_track nki_schedule_track(const struct nki_instruction *r);
+// On the engine of `track`: the instruction's own, or NKI_TRACK_SCALAR for one that may move there.
 void nki_schedule_cost(const struct nki_machine *m, const struct nki_schedule_model *c, const struct nki_instruction *r,
-                       struct nki_cost *out);
+                       enum nki_track track, struct nki_cost *out);
+// A Vector instruction whose engine the kernel left open and that the Scalar Engine can run.
+bool nki_schedule_movable(const struct nki_machine *m, const struct nki_instruction *r);
 // Data descriptors of a DMA and the DMA engines they go to: per engine counts (descriptors) and bytes.
 struct nki_dma_shape {
     uint64_t descriptors; // in all

@@ -107,11 +107,26 @@ static void tensor_cost(const struct nki_schedule_model *c, const struct nki_ins
     out->latency_ns = c->matmul_latency_cycles / c->tensor_ghz;
 }
 
+// The compiler chooses an engine that is left open by workload: public profiles show Vector and Scalar balanced.
+// The Scalar Engine copies from NeuronCore-v3 on, and of the arithmetic pairs of tensor_scalar has multiply, add and
+// multiply-add only, up to NeuronCore-v4 [nki.isa.tensor_copy, nki.isa.tensor_scalar].
+bool nki_schedule_movable(const struct nki_machine *m, const struct nki_instruction *r) {
+    if (r->engine != NKI_ENGINE_VECTOR || r->flags & NKI_FLAG_ENGINE_GIVEN) return false;
+    if (r->op == NKI_I_TENSOR_COPY) return m->target.scalar_copy;
+    // Profiles of public trn1 kernels show that dialect's compiler running it as an activation.
+    if (r->op == NKI_I_RECIPROCAL) return m->target.generation == 2;
+    if (r->op != NKI_I_TENSOR_SCALAR) return false;
+    if (m->target.scalar_tensor_scalar_any) return true;
+    bool multiply = r->alu[0] == NKI_OP_MULTIPLY, add = r->alu[0] == NKI_OP_ADD;
+    return r->alu[1] == NKI_OP_NONE || r->alu[1] == NKI_OP_BYPASS ? multiply || add
+                                                                  : multiply && r->alu[1] == NKI_OP_ADD;
+}
+
 void nki_schedule_cost(const struct nki_machine *m, const struct nki_schedule_model *c, const struct nki_instruction *r,
-                       struct nki_cost *out) {
+                       enum nki_track track, struct nki_cost *out) {
     (void)m;
     memset(out, 0, sizeof *out);
-    out->track = (uint8_t)nki_schedule_track(r);
+    out->track = (uint8_t)track;
     out->mode = 1;
     if (r->op == NKI_I_CONSTANT) return; // in memory before the kernel starts
     if (r->bytes) {

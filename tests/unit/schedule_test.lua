@@ -338,6 +338,26 @@ t.test("nl.no_reorder keeps program order on an engine, whatever the window", fu
   near(list[4].start, 0, "outside it")
 end)
 
+t.test("an engine that the kernel leaves open: Vector, or Scalar when that ends sooner", function()
+  local function program(engine, op)
+    return schedule(function(k)
+      local a <const> = memset(k, { 128, 512 })
+      for _ = 1, 4 do k.f.tensor_scalar(k.new({ 128, 512 }), a, k.op[op or "multiply"], 2.0, false, nil, nil, false, engine and k.enum.engine[engine]) end
+    end)
+  end
+  local function engines(list)
+    local names <const> = {}
+    for i = 2, #list do names[#names + 1] = list[i].engine end
+    return table.concat(names, " ")
+  end
+  t.eq(engines(program()), "Vector Scalar Vector Scalar")
+  t.eq(engines(program("vector")), "Vector Vector Vector Vector")
+  t.eq(engines(program(nil, "maximum")), "Vector Vector Vector Vector") -- not on trn2's Scalar engine
+  local open <const>, given <const> = program(), program("vector")
+  t.ok(open[5].done < given[5].done)
+  t.ok(open[3].start >= open[1].done + 60, "a moved instruction waits for the semaphore")
+end)
+
 t.test("reduction registers keep their order", function()
   local _, timeline <const> = schedule(function(k)
     local a <const>, b <const> = memset(k, { 128, 64 }), memset(k, { 128, 64 })
