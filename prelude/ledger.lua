@@ -20,7 +20,7 @@ local run_mt <const> = { __name = "ledger.run", __index = run_methods }
 ledger.FOLDER, ledger.VERSION = ".nkiln", 1
 
 -- A run that ended like this is over; any other may be taken up again.
-ledger.final = { done = true, failed = true, blocked = true }
+ledger.final = { done = true, failed = true, blocked = true, oscillation = true }
 
 local schema <const> = [[
 create table runs (id text primary key, kind text not null, name text not null, parent text, started text not null,

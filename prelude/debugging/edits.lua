@@ -4,8 +4,9 @@
 -- keeps what is proved.
 --
 --   edits.all(tree, source, entry_node[, kinds])         -> list of {title, edits, kind}; likeliest kinds first
---   edits.causes(tree, source, entry_node, diagnostic)   -> the kinds that explain a kernel that does not build; others only in
---                                                           the lines of the diagnostic
+--   edits.causes(tree, source, entry_node, diagnostic, judged)
+--       -> the kinds that explain a kernel that does not build; others only in the lines of the diagnostic. When nothing will
+--          judge the numbers (`judged` is false), only kinds that cannot change what a kernel means, were it to build.
 
 local ast <const> = require "nki.ast"
 local places <const> = require "debugging.places"
@@ -437,11 +438,14 @@ local EVERYWHERE <const> = { destination = true, namespace = true, limit = true,
   ceiling = true, move = true }
 local PYTHON <const> = { integer = true, unpack = true }
 
-function M.causes(tree, source, entry, diagnostic)
+local HARMLESS <const> = { namespace = true, limit = true, clamp = true, ceiling = true, integer = true, unpack = true }
+
+function M.causes(tree, source, entry, diagnostic, judged)
   local d <const> = diagnostic or {}
   local python <const> = d.code == "python-error" or d.code == "value-type"
   local anywhere <const> = d.code == "output-not-written" -- the diagnostic's line is the return
   return gather(tree, source, entry, function(item)
+    if not judged and not HARMLESS[item.kind] then return false end
     if item.kind == "limit" and (anywhere or python) then return false end
     if EVERYWHERE[item.kind] then return true end
     if PYTHON[item.kind] then return python end

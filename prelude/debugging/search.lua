@@ -236,7 +236,7 @@ function M.build_repair(request, text, report, reference, trial)
   local kernel <const> = opened(request, text)
   if kernel.tree and kernel.node and trial:more() then
     if trial.progress then trial.progress("looking for the cause") end
-    for _, candidate in ipairs(texts_of(edits.causes(kernel.tree, kernel.file, kernel.node, problem), text, seen, trial)) do
+    for _, candidate in ipairs(texts_of(edits.causes(kernel.tree, kernel.file, kernel.node, problem, reference ~= nil), text, seen, trial)) do
       if not trial:more() or not aside:patient() then break end
       if try(candidate) then
         candidate.diagnostic = problem

@@ -1,6 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- nkiln debug: the loop, its budget, its files, and what it says.
 local t <const> = require "tests.lib"
+local db <const> = require "rt.db"
+local fs <const> = require "rt.fs"
+local held <const> = require "tests.e2e.held"
 local json <const> = require "rt.json"
 local nkiln <const> = require "tests.e2e.nkiln"
 
@@ -59,14 +62,163 @@ t.test("a spent budget is exit 4, and the run goes on from there", function()
   t.has(out, "RESOLVED")
 end)
 
-t.test("a run that is killed is resumed to the end", function()
+-- Steps as the ledger has them: number, name, and the iterations paid for by then.
+local function recorded(w)
+  local d <close> = assert(db.open(w:full(".nkiln/ledger.db"), { readonly = true }))
+  return d:query("select number, name, next from steps order by number")
+end
+
+local function names(rows)
+  local list <const> = {}
+  for i, row in ipairs(rows) do
+    t.eq(row.number, i)
+    list[i] = row.name
+  end
+  return table.concat(list, " ")
+end
+
+-- begin 1, examine 2, repair 3, examine 4, repair 5, examine 6.
+t.test("a run that is killed goes on after its last step, with what it spent", function()
+  local straight <const> = folder(TWO_BUGS)
+  t.eq((straight:run(WORDS)), 0)
+  for _, case in ipairs { { step = 4, after = 1 }, { step = 5, after = 1, name = "repair" }, { step = 6, after = 2 } } do
+    local w <const> = folder(TWO_BUGS)
+    local h <const> = held.start(w, WORDS, case.step)
+    h:kill()
+    local before <const> = recorded(w)
+    t.eq(#before, case.step - 1)
+    local text <const> = w:read("k.py")
+    t.ok(text ~= TWO_BUGS)
+    local status <const>, out <const> = w:run("resume --json")
+    t.eq(status, 0, out)
+    local result <const> = json.decode(out)
+    t.eq(result.status, "done")
+    t.eq({ result.steps[1].number, result.steps[1].name }, { case.step, case.name or "examine" })
+    t.eq(names(recorded(w)), "begin examine repair examine repair examine")
+    t.eq(#result.result.iterations, 2)
+    t.eq(result.budget.spent.iterations, 2)
+    t.eq(w:read("k.py"), straight:read("k.py"))
+    t.eq((w:run("restore")), 0)
+    t.eq(w:read("k.py"), TWO_BUGS)
+  end
+end)
+
+t.test("a run killed between the file and its record does not take its own edit for somebody else's", function()
+  local straight <const> = folder(TWO_BUGS)
+  t.eq((straight:run(WORDS .. "--budget iterations=1")), 4)
   local w <const> = folder(TWO_BUGS)
-  w:sh("timeout -s KILL 0.25 " .. nkiln.quoted .. " " .. WORDS)
-  local status, out = w:run("resume")
-  -- Killed before its first record, or after its end: then there is nothing to resume, and a new run does it all.
-  if status ~= 0 then status, out = w:run(WORDS) end
+  held.start(w, WORDS, 3):kill()
+  t.eq(w:read("k.py"), TWO_BUGS)
+  -- What the step had done by then: the row that says so, and the file.
+  local text <const> = straight:read("k.py")
+  do
+    local d <close> = assert(db.open(w:full(".nkiln/ledger.db")))
+    assert(d:exec([[insert into files select run, number + 1, path, 'written', ?, mode, at from files order by number desc limit 1]], fs.sha256(text)))
+  end
+  w:write("k.py", text)
+  local status <const>, out <const> = w:run("resume")
   t.eq(status, 0, out)
-  t.eq((w:run("check k.py --case 'x=float32[130,20], scale=0.5'")), 0)
+  t.has(out, "RESOLVED")
+end)
+
+t.test("what a killed run had spent is not given back", function()
+  local w <const> = folder(TWO_BUGS)
+  held.start(w, WORDS .. "--budget iterations=1", 4):kill()
+  local status <const>, out <const> = w:run("resume")
+  t.eq(status, 4, out)
+  t.has(out, "BUDGET-ITERATIONS")
+end)
+
+t.test("what the user saves while a step runs is never lost", function()
+  for _, step in ipairs { 2, 3, 4 } do
+    local w <const> = folder(TWO_BUGS)
+    local h <const> = held.start(w, WORDS, step)
+    local theirs <const> = w:read("k.py") .. "# mine\n"
+    w:write("k.py", theirs)
+    local status <const>, out <const> = h:release()
+    t.eq(status, 1, out)
+    t.has(out, "BLOCKED")
+    t.has(out, "changed by somebody else")
+    t.eq(w:read("k.py"), theirs)
+  end
+end)
+
+-- Both repairs are the only ones there are: the statements share lines, so nothing can be put before them.
+local CIRCLE <const> = [[
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+@nki.jit
+def k(a, b):
+    out = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.shared_hbm)
+    t = nl.ndarray((64, 1), dtype=nl.bfloat16, buffer=nl.sbuf); nisa.dma_copy(dst=t, src=a)
+    w = nl.load(b)
+    y = nl.ndarray((64, 64), dtype=nl.float32, buffer=nl.sbuf)
+    if True: nisa.tensor_scalar(dst=y, data=w, op0=nl.multiply, operand0=t)
+    ps = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.psum)
+    if True: nisa.nc_matmul(dst=ps, stationary=t, moving=w)
+    s = nl.ndarray((1, 64), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=s, src=ps)
+    nisa.dma_copy(dst=out, src=y)
+    nisa.dma_copy(dst=out[0:1, :], src=s)
+    return out
+]]
+
+t.test("repairs that undo each other end the run, named", function()
+  local w <const> = nkiln.folder()
+  w:write("k.py", CIRCLE)
+  local words <const> = "debug k.py --case 'a=bfloat16[64,1], b=bfloat16[64,64]' "
+  local status <const>, out <const> = w:run(words .. "--json")
+  t.eq(status, 1, out)
+  local result <const> = json.decode(out)
+  t.eq(result.status, "oscillation")
+  t.has(result.text, "BLOCKED")
+  t.has(result.text, "it goes in circles: the repairs of line 12 [operand-dtype] and line 14 [matmul-dtype-mix] undo each other")
+  t.ok(result.budget.spent.iterations < 10)
+  t.ok(w:read("k.py") ~= CIRCLE, "the furthest text is left")
+  t.eq((w:run("restore")), 0)
+  t.eq(w:read("k.py"), CIRCLE)
+end)
+
+t.test("a step's bound in seconds is kept and named", function()
+  local w <const> = folder((GOOD:gsub("operand0=scale", "operand0=1.0")))
+  local status <const>, out <const> = w:run(WORDS .. "--step-seconds 0")
+  t.eq(status, 1, out)
+  t.has(out, "the search ended at its bound of 0 seconds a step; --step-seconds N gives it more")
+end)
+
+t.test("two wrong numbers at once are repaired one after the other, and nothing is RESOLVED before the proof", function()
+  local w <const> = folder((GOOD:gsub("operand0=scale", "operand0=1.0"):gsub(", negate=True", "")))
+  local status <const>, out <const> = w:run(WORDS)
+  t.eq(status, 0, out)
+  t.has(out, "RESOLVED")
+  t.has(out, "iteration 2")
+  t.match(out, "iteration 1.-not proved yet.-iteration 2.-it is proved")
+end)
+
+t.test("a repair that builds with wrong numbers is labelled, and taken back when it leads nowhere", function()
+  local broken <const> = GOOD:gsub("nisa%.reciprocal%(dst=inverse, ", "nisa.reciprocal(")
+  local w <const> = folder(broken)
+  w:write("ref.py", REFERENCE:gsub("return ([^\n]*)", "return (%1) + 0.123 * x * x * x"))
+  local status <const>, out <const> = w:run(WORDS .. "--step-seconds 4")
+  t.eq(status, 1, out)
+  t.has(out, "BLOCKED")
+  t.has(out, "it builds, numbers wrong: 2600 of 2600 elements")
+  t.has(out, "it led nowhere and was taken back")
+  t.eq((w:run("check k.py --case 'x=float32[130,20], scale=0.5'")), 0, "the text that builds is left")
+end)
+
+t.test("without a reference the answer is BUILDS, and no guess that could change what the kernel means is made", function()
+  local w <const> = folder(TWO_BUGS)
+  local status <const>, out <const> = w:run("debug k.py --case 'x=float32[130,20], scale=0.5'")
+  t.eq(status, 0, out)
+  t.has(out, "BUILDS  k.py: it checks; no reference was given, so its numbers are not judged")
+  t.eq(out:find("RESOLVED", 1, true), nil)
+  w:write("k.py", (GOOD:gsub("data=scaled, axis=1, negate", "data=inverse2, axis=1, negate")))
+  local again <const> = w:run("debug k.py --case 'x=float32[130,20], scale=0.5'")
+  t.eq(again, 1)
 end)
 
 t.test("what the user saves meanwhile is never lost", function()
