@@ -2,6 +2,7 @@
 # nkiln: build, demo, test, bench, install.
 #   make            build/nkiln
 #   make demo       install what is missing, build, do the main job (BUG=n chooses the seeded bug)
+#   make demo-profile  why a kernel is slow: profile, bounds, source lines, comparison
 #   make test       install what the tests need, run everything; last line "N passed, N failed"
 #   make bench      ratios against peers, measured in one run
 #   make install    PREFIX=/usr/local DESTDIR=
@@ -71,6 +72,12 @@ demo:
 	@$(MAKE) --no-print-directory -s build/nkiln
 	@build/nkiln run tests/demo/demo.lua $(BUG)
 
+# The profile walkthrough: why a SwiGLU kernel is slow, and what a change does.
+demo-profile:
+	@sh vendor/install.sh build run
+	@$(MAKE) --no-print-directory -s build/nkiln
+	@build/nkiln run tests/demo/profile.lua
+
 # Ratios against peers, measured in one run.
 bench:
 	@sh vendor/install.sh build run test
@@ -117,4 +124,4 @@ install: $(BUILD)/nkiln
 clean:
 	rm -rf build
 
-.PHONY: all clean deps demo bench test lint syntax $(SYNTAX) fuzz install
+.PHONY: all clean deps demo demo-profile bench test lint syntax $(SYNTAX) fuzz install

@@ -103,6 +103,7 @@ function analysis.report(state)
       list[#list + 1] = finding
     end
   end
+  table.sort(found, function(a, b) return (a.gain_ns or 0) > (b.gain_ns or 0) end)
   say("\n## Findings")
   if #found == 0 then say("None: every investigation that the bounds ask for found nothing.") end
   for _, finding in ipairs(found) do

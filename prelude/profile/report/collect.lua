@@ -281,8 +281,7 @@ local function read_roof(page, summary, metadata)
   local traffic <const> = (number(summary.hbm_read_bytes) or 0) + (number(summary.hbm_write_bytes) or 0)
   local flops <const> = (number(summary.hardware_flops) or 0) - (number(summary.transpose_flops) or 0)
   if not (rows and columns and clock and number(metadata.dma_ddr_bandwidth)) or traffic <= 0 or flops <= 0 or page.total_ns <= 0 then return nil end
-  local target <const> = page.own.target and require("nki.targets").get(page.own.target)
-  local practical <const> = target and target.dma_practical_bandwidth
+  local practical <const> = page.own.target and require("profile.bounds").practical[page.own.target]
   return {
     peak = rows * columns * 2 * clock * 1e9, bandwidth = metadata.dma_ddr_bandwidth, practical = practical, intensity = flops / traffic,
     flops = flops / (page.total_ns / 1e9),
@@ -357,6 +356,18 @@ local function read_bounds(p, page)
   for _, note in ipairs(found.notes or {}) do table.insert(page.notes, { level = "info", message = note }) end
 end
 
+-- What the investigations say, most important first, as page.lua shows it.
+local function read_findings(p, page)
+  for _, finding in ipairs(require("profile.investigate").run(p, "all")) do
+    local lines <const> = {}
+    for i, line in ipairs(finding.lines or {}) do
+      local place <const> = line.file and ("%s:%d"):format(short(line.file), line.line) or line.location
+      lines[i] = { place = place or "no line", text = line.text, amount = line.amount, share = line.share, detail = line.detail }
+    end
+    table.insert(page.findings, { found = finding.found, title = finding.title, text = finding.text, lines = lines, change = finding.change })
+  end
+end
+
 -- Everything that is read with t open.
 local function gather(t)
   local page <const> = { places = {}, place = place_column(t) }
@@ -387,6 +398,7 @@ local function gather(t)
   page.roof = read_roof(page, t.p.summary, t.p.meta)
   page.tiles = read_tiles(page, t.p.summary)
   read_bounds(t.p, page)
+  read_findings(t.p, page)
   return page
 end
 

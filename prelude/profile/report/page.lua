@@ -25,15 +25,25 @@ local function tiles(list)
 end
 
 local function findings(list)
-  local out <const> = {}
+  local out <const>, nothing <const> = {}, {}
   for _, finding in ipairs(list) do
+    if not finding.found then
+      nothing[#nothing + 1] = ("<li>%s%s</li>"):format(esc(finding.title), finding.text and ": " .. esc(finding.text) or "")
+      goto next
+    end
     local body <const> = {}
-    for _, text in ipairs(finding.lines or {}) do body[#body + 1] = ("<li>%s</li>"):format(esc(text)) end
-    out[#out + 1] = ('<div class="finding%s"><h3>%s</h3>%s%s%s</div>'):format(finding.found and "" or " none", esc(finding.title),
+    for _, line in ipairs(finding.lines or {}) do
+      body[#body + 1] = ("<li><b>%s</b> · %s%s%s%s</li>"):format(esc(line.place), esc(line.amount or ""),
+        line.share and (" · %s"):format(html.percent(line.share)) or "", line.detail and (" · %s"):format(esc(line.detail)) or "",
+        line.text and line.text ~= "" and ("<br><code>%s</code>"):format(esc((line.text:gsub("^%s+", "")))) or "")
+    end
+    out[#out + 1] = ('<div class="finding"><h3>%s</h3>%s%s%s</div>'):format(esc(finding.title),
       finding.text and ("<p>%s</p>"):format(esc(finding.text)) or "", #body > 0 and ("<ul>%s</ul>"):format(table.concat(body)) or "",
       finding.change and ('<div class="change">%s</div>'):format(esc(finding.change)) or "")
+    ::next::
   end
-  if #out == 0 then return "<p>No investigation was made.</p>" end
+  if #out == 0 then out[1] = "<p>The investigations found nothing.</p>" end
+  if #nothing > 0 then out[#out + 1] = ('<div class="soft"><p>Looked for and not found:</p><ul>%s</ul></div>'):format(table.concat(nothing)) end
   return table.concat(out)
 end
 

@@ -35,7 +35,7 @@ p { margin: 0 0 8px; } small, .soft { color: var(--soft); }
 .e-gpsimd { --c: var(--gpsimd); } .e-sync { --c: var(--sync); } .e-dma { --c: var(--dma); }
 .bar.e-tensor i, .bar.e-vector i, .bar.e-scalar i, .bar.e-gpsimd i, .bar.e-sync i, .bar.e-dma i { background: var(--c); }
 .key { display: inline-block; width: 10px; height: 10px; border-radius: 2px; background: var(--c); margin-right: 5px; }
-.finding { border-left: 3px solid var(--dma); padding: 2px 0 2px 12px; margin: 0 0 14px; } .finding.none { border-color: var(--line); color: var(--soft); }
+.finding { border-left: 3px solid var(--dma); padding: 2px 0 2px 12px; margin: 0 0 14px; }
 .finding h3 { font-size: 15px; margin: 0 0 4px; } .finding ul { margin: 4px 0; padding-left: 18px; }
 code, pre, .code { font: 13px/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 .change { margin-top: 4px; } .change::before { content: "→ "; color: var(--accent); }
@@ -48,8 +48,10 @@ table.source th .key { margin-right: 3px; } table.source th { white-space: nowra
 table.source td.n { color: var(--soft); text-align: right; width: 1%; user-select: none; }
 table.source td.v { text-align: right; font-variant-numeric: tabular-nums; width: 1%; }
 table.source tr.hot { cursor: pointer; } table.source tr:target, table.source tr.picked { outline: 2px solid var(--mark); outline-offset: -2px; }
-table.plain { border-collapse: collapse; } table.plain td, table.plain th { padding: 2px 16px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-svg { display: block; width: 100%; height: auto; } svg text { fill: var(--soft); font: 12px system-ui, sans-serif; } svg .strong { fill: var(--text); font-weight: 600; }
+table.plain { border-collapse: collapse; } table.plain td,
+  table.plain th { padding: 2px 16px 2px 0; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
+svg { display: block; width: 100%; height: auto; } svg text { fill: var(--soft); font: 12px system-ui,
+  sans-serif; } svg .strong { fill: var(--text); font-weight: 600; }
 .grid { stroke: var(--line); stroke-width: 1; fill: none; } .roof { stroke: var(--accent); stroke-width: 2; fill: none; }
 .roof.practical { stroke-dasharray: 5 4; } .point { fill: var(--dma); } .drop { stroke: var(--dma); stroke-dasharray: 2 3; }
 .area { fill: var(--vector); fill-opacity: .3; stroke: var(--vector); stroke-width: 1.2; vector-effect: non-scaling-stroke; }

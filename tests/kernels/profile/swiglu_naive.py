@@ -37,15 +37,17 @@ def swiglu_mlp(x_t, w_gate, w_up, w_down):
             nisa.tensor_tensor(dst=block, data1=silu, data2=up[c], op=nl.multiply)
             mixed.append(block)
 
-    for n in range(model // wide):
-        result = [nl.ndarray((p, wide), dtype=nl.float32, buffer=nl.psum) for _ in range(tokens // p)]
-        for h in range(hidden // p):
-            down_tile = nl.ndarray((p, wide), dtype=w_down.dtype, buffer=nl.sbuf)
-            nisa.dma_copy(dst=down_tile, src=w_down[h * p:(h + 1) * p, n * wide:(n + 1) * wide])
-            for t in range(tokens // p):
-                nisa.nc_matmul(dst=result[t], stationary=mixed[h][:, t * p:(t + 1) * p], moving=down_tile)
-        for t in range(tokens // p):
-            rows = nl.ndarray((p, wide), dtype=out.dtype, buffer=nl.sbuf)
-            nisa.tensor_copy(dst=rows, src=result[t])
-            nisa.dma_copy(dst=out[t * p:(t + 1) * p, n * wide:(n + 1) * wide], src=rows)
+    down = []
+    for h in range(hidden // p):
+        down_tile = nl.ndarray((p, model), dtype=w_down.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(dst=down_tile, src=w_down[h * p:(h + 1) * p, :])
+        down.append(down_tile)
+    for t in range(tokens // p):
+        rows = nl.ndarray((p, model), dtype=out.dtype, buffer=nl.sbuf)
+        for n in range(0, model, wide):
+            result = nl.ndarray((p, wide), dtype=nl.float32, buffer=nl.psum)
+            for h in range(hidden // p):
+                nisa.nc_matmul(dst=result, stationary=mixed[h][:, t * p:(t + 1) * p], moving=down[h][:, n:n + wide])
+            nisa.tensor_copy(dst=rows[:, n:n + wide], src=result)
+        nisa.dma_copy(dst=out[t * p:(t + 1) * p, :], src=rows)
     return out
