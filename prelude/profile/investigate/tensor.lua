@@ -64,6 +64,7 @@ function tensor.run(p, b)
   })
   local in_fp32 = 0
   for _, g in ipairs(matmuls) do
+    g.flops = g.flops or 0 -- a profile may leave the column empty
     if g.raw and g.raw > 0 and g.flops / g.raw > 3 then in_fp32 = in_fp32 + (g.flops - g.raw) / q.peak_flops * 1e9 end
   end
   local loss <const> = math.max(0, active - ideal) + in_fp32
