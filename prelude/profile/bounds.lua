@@ -26,10 +26,8 @@ bounds.engines = { "Tensor", "Vector", "Scalar", "GpSimd" }
 -- Highest rate of one DMA engine in practice, bytes per ns, by generation: 17, 23, 33 of 27.2, 27.2, 38.4 in theory; sixteen
 -- engines a core. [Neuron architecture guides; NKI performance guide: 32 KiB on one engine took 1,416 ns]
 bounds.practical = { trn1 = 17e9 * 16, inf2 = 17e9 * 16, trn2 = 23e9 * 16, trn3 = 33e9 * 16 }
-bounds.packet_keys = {
-  "core", "engine_idx", "queue_name", "packet_aggregation_id", "packet_idx", "start_ts", "end_ts", "transfer_bytes", "read_bytes",
-  "write_bytes", "queue_type",
-}
+-- Two rows that agree in these are one packet: an engine cannot move the same packet of the same transfer twice at once.
+bounds.packet_keys = { "start_ts", "packet_aggregation_id", "packet_idx", "engine_idx", "core", "end_ts", "transfer_bytes", "queue_type" }
 
 -- Rows of a table on this core.
 local function on_core(frame, core) return frame:where(nil, "core", "=", core) end

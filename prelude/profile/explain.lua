@@ -26,9 +26,7 @@ end
 -- The packets of a core, each once.
 function explain.packets(p, core)
   local list <const> = {}
-  for _, c in ipairs {
-    "engine_idx", "queue_name", "packet_aggregation_id", "packet_idx", "start_ts", "end_ts", "transfer_bytes", "read_bytes", "write_bytes", "queue_type",
-  } do
+  for _, c in ipairs { "engine_idx", "packet_aggregation_id", "packet_idx", "start_ts", "end_ts", "transfer_bytes", "queue_type" } do
     list[#list + 1] = column(p, "DmaPacket", c)
   end
   return ("SELECT DISTINCT %s\n  FROM DmaPacket WHERE %s"):format(table.concat(list, ", "), core_of(p, "DmaPacket", core))

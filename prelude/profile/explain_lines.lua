@@ -35,7 +35,7 @@ end
 
 local descriptor <const> = [[
 transfer_bytes * 1.0 / greatest(read_num_sbuf_partitions, write_num_sbuf_partitions, coalesce((
-    SELECT count(*) FROM (SELECT DISTINCT packet_idx, engine_idx, queue_name, start_ts, end_ts, transfer_bytes, read_bytes, write_bytes, queue_type
+    SELECT count(*) FROM (SELECT DISTINCT packet_idx, engine_idx, start_ts, end_ts, transfer_bytes, queue_type
       FROM DmaPacket k WHERE k.packet_aggregation_id = t.id) WHERE coalesce(queue_type, '') <> 'instruction' AND transfer_bytes > 4), 0), 1)]]
 
 function lines.all(p, core, engine)

@@ -17,6 +17,7 @@ function lines.compute(p, core)
   core = core or p.cores[1]
   local frame <const>, why <const> = p:instructions()
   if not frame then return nil, why end
+  p:more { "hbm_read_bytes", "hbm_write_bytes" }
   local w <const> = p.window
   local rows <const>, list <const> = {}, {}
   local function row_of(location)

@@ -84,13 +84,11 @@ local function first_row(self, name)
   return row or {}
 end
 
--- Span of a table's events, and the cores it names.
-local function span(self, name, where)
-  local columns <const> = self.tables[name]
-  if not columns or not columns.start_ts or not columns.end_ts then return end
-  local row <const>, err <const> = self.db:row(("SELECT min(start_ts) AS a, max(end_ts) AS b FROM %s%s"):format(name, where or ""))
-  if err then error(err, 0) end
-  return math.tointeger(row.a), math.tointeger(row.b)
+-- First start and last end of a table that is loaded.
+local function span(frame)
+  local row <const> = frame and frame:group(nil, {}, { { "a", "min", "start_ts" }, { "b", "max", "end_ts" } })[1]
+  if not row or not row.a or not row.b then return end
+  return math.tointeger(row.a) or math.floor(row.a), math.tointeger(row.b) or math.ceil(row.b)
 end
 
 -- "10:5000us": both sides a number with ns, us, ms or s, from the start of the profile. An empty side is the profile's own.
@@ -120,10 +118,10 @@ local function find_window(self, text)
     if not a or not b then return end
     first, last = math.min(first or a, a), math.max(last or b, b)
   end
-  take(span(self, "Instruction"))
-  take(span(self, "DmaPacket"))
-  if not self.tables.DmaPacket then take(span(self, "DmaPacketAggregated")) end
-  take(span(self, "ActiveTime"))
+  take(span(self:instructions()))
+  local packets <const> = self:packets()
+  take(span(packets or self:transfers()))
+  take(span(self:active()))
   self.first, self.last = first, last
   local total <const> = self.summary.total_time
   if text then
@@ -151,14 +149,10 @@ end
 
 local function find_cores(self)
   local seen <const> = {}
-  for _, name in ipairs { "ActiveTime", "Instruction", "DmaPacket" } do
-    local columns <const> = self.tables[name]
-    if columns and columns.pcore_idx then
-      local rows <const>, err <const> = self.db:query(("SELECT DISTINCT coalesce(pcore_idx, 0) AS core FROM %s"):format(name))
-      if not rows then error(err, 0) end
-      for _, row in ipairs(rows) do
-        if math.type(row.core) == "integer" then seen[row.core] = true end
-      end
+  for _, name in ipairs { "active", "instructions", "packets" } do
+    local frame <const> = self[name](self)
+    for _, row in ipairs(frame and frame:group(nil, { "core" }, {}) or {}) do
+      if math.type(row.core) == "integer" then seen[row.core] = true end
     end
     if next(seen) then break end
   end
@@ -260,7 +254,7 @@ function methods:frame(name, columns, derived)
     for _, column in ipairs(d.needs) do ok = ok and have[column] end
     list[#list + 1] = (ok and d.sql or d.otherwise or "NULL") .. " AS " .. d.name
   end
-  local frame <const>, err <const> = analyse.load(self.db, ("SELECT %s FROM %s"):format(table.concat(list, ", "), name))
+  local frame <const>, err <const> = analyse.load_table(self.db, table.concat(list, ", "), name)
   if not frame then error(select(2, damaged(self.path, err)), 0) end
   if frame:rows() == 0 then
     frame:close()
@@ -279,26 +273,49 @@ function open.location(have)
   return only and ("nullif(%s, '')"):format(only) or "NULL"
 end
 
+-- Columns that every question reads; more(...) loads others when they are asked for.
 function methods:instructions()
-  local have <const> = self.tables.Instruction or {}
-  return self:frame("Instruction", {
-    "id", "start_ts", "end_ts", "engine", "opcode", "tensor_instruction_type", "adjusted_flops", "raw_flops", "hbm_read_bytes",
-    "hbm_write_bytes", "spill_save_bytes", "spill_reload_bytes", "performance_mode", "scalar_activation_fn",
+  if self.frames.Instruction then return self.frames.Instruction end
+  local frame <const>, why <const> = self:frame("Instruction", {
+    "id", "start_ts", "end_ts", "engine", "opcode", "tensor_instruction_type", "adjusted_flops", "raw_flops",
   }, {
     { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)", otherwise = "0" },
-    { name = "duration", needs = { "start_ts", "end_ts" }, sql = "end_ts - start_ts" },
-    { name = "location", needs = {}, sql = open.location(have) },
-    { name = "k", needs = { "operands", "opcode" }, sql = "CASE WHEN opcode = 'MATMUL' THEN matmul_k(operands) END" },
-    { name = "m", needs = { "operands", "opcode" }, sql = "CASE WHEN opcode = 'MATMUL' THEN matmul_m(operands) END" },
-    { name = "n", needs = { "operands" }, sql = "matmul_n(operands)" }, -- elements of src a partition, of any instruction
-    { name = "dtype", needs = { "operands" }, sql = "matmul_dtype(operands)" },
+    { name = "location", needs = {}, sql = open.location(self.tables.Instruction or {}) },
+    { name = "tile", needs = { "operands" }, sql = "matmul_tile(operands)" },
   })
+  if not frame then return nil, why end
+  -- n is of any instruction that has a src: elements a partition. k and m only matmuls have.
+  frame:bits("k", "tile", 40, 20)
+  frame:bits("m", "tile", 20, 20)
+  frame:bits("n", "tile", 0, 20)
+  frame:drop "tile"
+  frame:compute("duration", "end_ts", "-", "start_ts")
+  return frame
+end
+
+-- More columns of Instruction: names of columns, or { name, needs, sql }.
+function methods:more(columns)
+  local frame <const> = self.frames.Instruction
+  self.loaded = self.loaded or {}
+  local list <const>, have <const> = {}, self.tables.Instruction
+  for _, c in ipairs(columns) do
+    local name <const>, needs <const>, sql <const> = c.name or c, c.needs or c, c.sql or c
+    if not self.loaded[name] then
+      self.loaded[name] = true
+      if not have[needs] then self.missing[#self.missing + 1] = "Instruction." .. needs end
+      list[#list + 1] = (have[needs] and sql or "NULL") .. " AS " .. name
+    end
+  end
+  if #list == 0 then return frame end
+  local more <const>, err <const> = analyse.load_table(self.db, table.concat(list, ", "), "Instruction")
+  if not more then error(select(2, damaged(self.path, err)), 0) end
+  frame:adopt(more)
+  return frame
 end
 
 function methods:packets()
   return self:frame("DmaPacket", {
-    "id", "start_ts", "end_ts", "transfer_bytes", "read_bytes", "write_bytes", "queue_type", "queue_name", "engine_idx", "packet_idx",
-    "packet_aggregation_id",
+    "start_ts", "end_ts", "transfer_bytes", "queue_type", "engine_idx", "packet_idx", "packet_aggregation_id",
   }, { { name = "core", needs = { "pcore_idx" }, sql = "coalesce(pcore_idx, 0)", otherwise = "0" } })
 end
 
@@ -320,7 +337,7 @@ function methods:active()
 end
 
 function methods:flow()
-  return self:frame("Flow", { "in_id", "out_id", "in_table", "out_table", "dependency_type" })
+  return self:frame("Flow", { "in_id", "out_id", "in_table", "out_table" })
 end
 
 function methods:tensors()

@@ -214,6 +214,11 @@ bool analyse_fetch(struct analyse_table *t, const struct analyse_column *at, con
 // Integers stay integers except with '/', which gives floats, NULL where the divisor is 0.
 bool analyse_compute(struct analyse_table *t, const struct analyse_column *a, char op, const struct analyse_column *b,
                      double number, const char *name, struct analyse_error *err);
+// A new column: `width` bits of an integer column from bit `shift` on; NULL where they are 0.
+bool analyse_bits(struct analyse_table *t, const struct analyse_column *c, int shift, int width, const char *name,
+                  struct analyse_error *err);
+// Move the columns of `from` to `t`, which has as many rows; columns of a name that `t` has stay behind.
+bool analyse_table_adopt(struct analyse_table *t, struct analyse_table *from, struct analyse_error *err);
 // A new column, NULL outside `in`: the greatest of `initial` and the values of the rows before, in the order of `in`.
 bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, int64_t initial,
                      const char *name, struct analyse_error *err);

@@ -139,6 +139,33 @@ bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, con
     return true;
 }
 
+bool analyse_bits(struct analyse_table *t, const struct analyse_column *c, int shift, int width, const char *name,
+                  struct analyse_error *err) {
+    if (c->type == ANALYSE_TEXT || c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
+    struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I32, true, err);
+    if (!made) return false;
+    for (int64_t i = 0; i < t->rows; i++) {
+        uint64_t bits = analyse_is_null(c, i) ? 0 : (uint64_t)analyse_integer(c, i);
+        made->i32[i] = (int32_t)(bits >> shift & ((1ull << width) - 1));
+        if (made->i32[i]) set_valid(made, i);
+    }
+    return true;
+}
+
+bool analyse_table_adopt(struct analyse_table *t, struct analyse_table *from, struct analyse_error *err) {
+    if (t->rows != from->rows || t->account != from->account)
+        return analyse_fail(err, "%lld rows, %lld expected: the profile was changed meanwhile", (long long)from->rows, (long long)t->rows);
+    for (int k = 0; k < from->count; k++) {
+        if (analyse_column_find(t, from->columns[k].name)) continue;
+        if (t->count == ANALYSE_MAX_COLUMNS) return analyse_fail(err, "more than %d columns", ANALYSE_MAX_COLUMNS);
+        t->columns[t->count++] = from->columns[k];
+        from->columns[k] = (struct analyse_column){0};
+    }
+    t->bytes += from->bytes; // dropping what stayed behind takes its part back
+    from->bytes = 0;
+    return true;
+}
+
 bool analyse_shift(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, const char *name,
                    struct analyse_error *err) {
     bool text = c->type == ANALYSE_TEXT;

@@ -13,6 +13,7 @@
 #include "db_lua.h"
 #include "run.h"
 #include "trace/analyse.h"
+#include "trace/analyse_load.h"
 #include "trace/operands.h"
 #include "trace/sqlfn.h"
 
@@ -114,6 +115,26 @@ static int load(lua_State *L) {
     db_finalize(&s); // before anything that may raise: the statement is on the C stack
     if (!fine) return data_error(L, &err);
     return result == SQLITE_DONE ? 1 : push_failure(L, db, result, "");
+}
+
+// analyse.load_table(db, list of expressions, table) -> table | nil, err
+static int load_table(lua_State *L) {
+    struct db *db = db_lua_check(L, 1);
+    const char *list = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 3);
+    struct analyse_error err;
+    char words[200] = "";
+    int result = SQLITE_DONE;
+    struct analyse_table *t = new_table(L);
+    if (!analyse_table_init(t, account_of(L), &err)) return data_error(L, &err);
+    if (!analyse_load_table(db, list, name, t, &result, words, &err)) return data_error(L, &err);
+    if (result == SQLITE_DONE) return 1;
+    lua_pushnil(L);
+    lua_createtable(L, 0, 2);
+    lua_pushstring(L, db_code(db, result));
+    lua_setfield(L, -2, "code");
+    lua_pushstring(L, words);
+    lua_setfield(L, -2, "message");
+    return 2;
 }
 
 // analyse.select(db, sql, limit) -> { columns = {names}, rows = { {values, NULL as false}, ... }, more = bool }; nil, err.
@@ -549,6 +570,26 @@ static int table_running(lua_State *L) {
     return analyse_running(t, in, c, initial, name, &err) ? 0 : data_error(L, &err);
 }
 
+// t:bits(new, column, shift, width)
+static int table_bits(lua_State *L) {
+    struct analyse_table *t = check_table(L, 1);
+    const char *name = luaL_checkstring(L, 2);
+    struct analyse_column *c = check_column(L, t, 3);
+    lua_Integer shift = luaL_checkinteger(L, 4), width = luaL_checkinteger(L, 5);
+    luaL_argcheck(L, shift >= 0 && width > 0 && width < 32 && shift + width <= 64, 4, "there are no such bits");
+    struct analyse_error err;
+    return analyse_bits(t, c, (int)shift, (int)width, name, &err) ? 0 : data_error(L, &err);
+}
+
+// t:adopt(other): other's columns move here, and other is closed
+static int table_adopt(lua_State *L) {
+    struct analyse_table *t = check_table(L, 1), *from = check_table(L, 2);
+    struct analyse_error err;
+    if (!analyse_table_adopt(t, from, &err)) return data_error(L, &err);
+    analyse_table_close(from);
+    return 0;
+}
+
 // t:shift(new, rows, column)
 static int table_shift(lua_State *L) {
     struct analyse_table *t = check_table(L, 1);
@@ -665,12 +706,13 @@ int luaopen_rt_analyse(lua_State *L) {
         {"best", table_best},       {"group", table_group},       {"union", table_union},   {"common", table_common},
         {"lookup", table_lookup},   {"fetch", table_fetch},       {"compute", table_compute}, {"step", table_step},
         {"tally", table_tally},     {"running", table_running}, {"shift", table_shift},
+        {"bits", table_bits},       {"adopt", table_adopt},
         {"derive", table_derive},   {"close", table_close},       {NULL, NULL},
     };
     static const luaL_Reg rows_methods[] = {
         {"count", rows_count}, {"first", rows_first}, {"close", rows_close}, {NULL, NULL},
     };
-    static const luaL_Reg functions[] = {{"sql_functions", sql_functions}, {"load", load}, {"select", select_rows}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"sql_functions", sql_functions}, {"load", load}, {"load_table", load_table}, {"select", select_rows}, {NULL, NULL}};
     define(L, TABLE, table_methods, table_close);
     define(L, ROWS, rows_methods, rows_close);
     luaL_newlib(L, functions);

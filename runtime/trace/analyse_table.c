@@ -387,13 +387,20 @@ bool analyse_table_load(struct analyse_table *t, sqlite3_stmt *stmt, int *result
 }
 
 bool analyse_table_append(struct analyse_table *t, const struct analyse_table *other, struct analyse_error *err) {
+    if (t->count == 0) {
+        for (int k = 0; k < other->count; k++) memcpy(t->columns[k].name, other->columns[k].name, sizeof t->columns[k].name);
+        t->count = other->count;
+    }
     if (t->count != other->count) return analyse_fail(err, "%d columns, %d expected", other->count, t->count);
     int64_t rows = t->rows, more = other->rows;
     if (more > ANALYSE_MAX_ROWS - rows) return analyse_fail(err, "more than %d rows", ANALYSE_MAX_ROWS);
     for (int k = 0; k < t->count; k++) {
         struct analyse_column *c = t->columns + k;
         const struct analyse_column *o = other->columns + k;
-        if (!reserve(t, c, rows + more > 0 ? rows + more : 1, err)) return false;
+        if (c->type == ANALYSE_EMPTY) {
+            c->room = rows + more > 0 ? rows + more : 1;
+            if (!retype(t, c, o->type, rows, err)) return false;
+        } else if (!reserve(t, c, rows + more > 0 ? rows + more : 1, err)) return false;
         bool text = o->type == ANALYSE_TEXT;
         if (c->type != o->type) {
             enum analyse_type want = c->type > o->type ? c->type : o->type;

@@ -103,6 +103,102 @@ function generate.small()
   }
 end
 
-function generate.array(dtype, values) return array.from(dtype, #values, values) end
+-- A loop of `steps` iterations: 8 instructions, 2 transfers of 4 packets, 6 edges each. Every second column of a row has text
+-- of its own, as operands have in a capture.
+function generate.big(path, steps)
+  local store <close> = assert(trace.store_create(path, schema.create {
+    "Metadata", "Summary", "Instruction", "ActiveTime", "DmaPacket", "DmaPacketAggregated", "Flow", "TensorInfo", "nkiln",
+  }))
+  local PERIOD <const>, T <const> = 2000, 8
+  assert(store:rows("Metadata", { generate.meta }))
+  assert(store:rows("Summary", { { total_time = (steps * PERIOD + 1000) * 1e-9, spill_save_bytes = 0, spill_reload_bytes = 0 } }))
+  assert(store:rows("nkiln", { { key = "kind", value = "modelled" }, { key = "target", value = "trn2" } }))
+  assert(store:rows("TensorInfo", {
+    { variable_name = "a", type = "IN", size = 131072 }, { variable_name = "b", type = "IN", size = steps * 131072 // 4 },
+    { variable_name = "c", type = "OUT", size = 131072 },
+  }))
+  local function spread(n, per) -- 0 .. n - 1 as (step, place within the step)
+    local all <const> = array.arange(0, n, 1, "int64")
+    local step <const> = array.binary("floor_divide", all, per)
+    return all, step, array.binary("subtract", all, array.binary("multiply", step, per))
+  end
+  local function pick(place, values) -- a value for each place
+    local out <const> = array.new("int64", place.size)
+    for i, v in ipairs(values) do
+      if v ~= 0 then out:assign(array.where(array.compare_op("equal", place, i - 1), v, out)) end
+    end
+    return out
+  end
+  local function plus(a, b) return array.binary("add", a, b) end
+  local function codes(place, values)
+    local index <const>, seen <const>, words <const> = {}, {}, {}
+    for i, v in ipairs(values) do
+      if v and not seen[v] then
+        words[#words + 1] = v
+        seen[v] = #words - 1
+      end
+      index[i] = v and seen[v] or -1
+    end
+    return { codes = pick(place, index):cast("int32"), values = words }
+  end
+
+  local n <const> = steps * T
+  local id <const>, step <const>, place <const> = spread(n, T)
+  local base <const> = array.binary("multiply", step, PERIOD)
+  local length <const> = pick(place, { 50, 50, 30, 220, 30, 220, 500, 300 })
+  local start <const> = plus(base, pick(place, { 0, 50, 900, 930, 1150, 1180, 1420, 1700 }))
+  local operands <const> = {}
+  for k = 0, steps - 1 do operands[k + 1] = ("acc_flags=3 src=bf16@0x%x[1][512] dst=fp32@0x%x[1][512] 128*128"):format(k * 64, k * 32) end
+  local is_matmul <const> = array.binary("logical_or", array.compare_op("equal", place, 3), array.compare_op("equal", place, 5))
+  local names <const> = { "k.py:10", "k.py:11", "k.py:12", "k.py:12", "k.py:13", "k.py:13", "k.py:14", "k.py:15" }
+  for i, name in ipairs(names) do names[i] = "/home/someone/kernels/" .. name end
+  assert(store:append("Instruction", {
+    id = id, pc = id, start_ts = start, end_ts = plus(start, length), duration_ns = length, pcore_idx = 0, evt_wait_time_ns = pick(place, { 0, 0,
+      0, 10, 0, 10, 0, 0 }),
+    engine = codes(place, { "Sync", "Sync", "Tensor", "Tensor", "Tensor", "Tensor", "Vector", "Scalar" }),
+    opcode = codes(place, { "DMA_DIRECT2D", "DMA_DIRECT2D", "LDWEIGHTS", "MATMUL", "LDWEIGHTS", "MATMUL", "TENSOR_COPY", "ACTIVATE" }),
+    operands = { codes = array.where(is_matmul, step, -1):cast("int32"), values = operands }, bir_id = { codes = step:cast("int32"), values = operands },
+    tensor_instruction_type = codes(place, { false, false, "REGULAR", "REGULAR", "TRANSPOSE", "TRANSPOSE", false, false }),
+    adjusted_flops = pick(place, { 0, 0, 0, 16777216, 0, 8388608, 0, 0 }), raw_flops = pick(place, { 0, 0, 0, 16777216, 0, 8388608, 0, 0 }),
+    hbm_read_bytes = pick(place, { 131072, 131072, 0, 0, 0, 0, 0, 0 }), hbm_write_bytes = 0, spill_save_bytes = 0, spill_reload_bytes = 0,
+    bir_debug_info_source_location = codes(place, names), nki_source_location = codes(place, names),
+    sbuf_read_bytes = pick(place, { 0, 0, 32768, 131072, 32768, 131072, 65536, 65536 }), psum_write_bytes = pick(place, { 0, 0, 0, 262144, 0, 65536, 0, 0 }),
+  }))
+  local ends <const> = array.arange(0, steps, 1, "int64")
+  for _, engine in ipairs { { "tensor", 900, 500 }, { "vector", 1420, 500 }, { "scalar", 1700, 300 } } do
+    local from <const> = plus(array.binary("multiply", ends, PERIOD), engine[2])
+    assert(store:append("ActiveTime", { start_ts = from, end_ts = plus(from, engine[3]), duration_ns = engine[3], engine = engine[1], pcore_idx = 0 }))
+  end
+  local d_id <const>, d_step <const>, d_place <const> = spread(steps * 2, 2)
+  local d_start <const> = plus(array.binary("multiply", d_step, PERIOD), pick(d_place, { 200, 500 }))
+  assert(store:append("DmaPacketAggregated", {
+    id = d_id, start_ts = d_start, end_ts = plus(d_start, 380), duration_ns = 380, pcore_idx = 0, transfer_bytes = 131072,
+      variable = codes(d_place, { "a", "b" }),
+    source = "[[INPUT]]", dest = "[[SB]]", read_num_sbuf_partitions = 0, write_num_sbuf_partitions = 128, queue_type = "hardware_dynamic",
+      is_transpose_mode = false,
+  }))
+  local p_id <const>, p_group <const>, p_place <const> = spread(steps * 8, 4)
+  local p_start <const> = plus(plus(array.binary("multiply", array.binary("floor_divide", p_group, 2), PERIOD), pick(p_place, { 200, 210, 220, 230 })),
+    array.binary("multiply", array.binary("subtract", p_group, array.binary("multiply", array.binary("floor_divide", p_group, 2), 2)), 300))
+  assert(store:append("DmaPacket", {
+    id = p_id, packet_aggregation_id = p_group, packet_idx = p_place, engine_idx = p_place, start_ts = p_start, end_ts = plus(p_start, 350), duration_ns = 350,
+    transfer_bytes = 32768, read_bytes = 32768, write_bytes = 32768, queue_type = "hardware_dynamic", queue_name = "q0", pcore_idx = 0, crc = 0,
+    throughput = 93.6e9,
+  }))
+  local f_id <const>, f_step <const>, f_place <const> = spread(steps * 6, 6)
+  local first <const>, second <const> = array.binary("multiply", f_step, T), array.binary("multiply", f_step, 2)
+  local in_dma <const> = array.binary("logical_or", array.compare_op("equal", f_place, 2), array.compare_op("equal", f_place, 3))
+  local to_dma <const> = array.compare_op("less", f_place, 2)
+  assert(store:append("Flow", {
+    in_id = array.where(in_dma, plus(second, pick(f_place, { 0, 0, 0, 1, 0, 0 })), plus(first, pick(f_place, { 0, 1, 0, 0, 5, 6 }))),
+    out_id = array.where(to_dma, plus(second, pick(f_place, { 0, 1, 0, 0, 0, 0 })), plus(first, pick(f_place, { 0, 0, 3, 5, 6, 7 }))),
+    in_table = codes(f_place, { "Instruction", "Instruction", "DmaPacketAggregated", "DmaPacketAggregated", "Instruction", "Instruction" }),
+    out_table = codes(f_place, { "DmaPacketAggregated", "DmaPacketAggregated", "Instruction", "Instruction", "Instruction", "Instruction" }),
+    dependency_type = "FLOW_DEPENDENCE",
+  }))
+  assert(store:index())
+  assert(store:commit())
+  return f_id.size
+end
 
 return generate

@@ -51,10 +51,15 @@ local function join(p)
   frame:compute("partitions", "read_parts", "max", "write_parts")
   local packets <const> = p:packets()
   if packets then
-    local once <close> = packets:distinct(nil, bounds.packet_keys)
-    local big <close> = packets:where(once, "transfer_bytes", ">", 4)
-    local kernel <close> = packets:pick(big, "queue_type", function(kind) return kind ~= "instruction" end, true)
-    frame:tally("packets", "id", packets, kernel, "packet_aggregation_id")
+    if #p.cores == 1 then
+      local _, kernel <const> = bounds.kernel_packets(p, p.cores[1])
+      frame:tally("packets", "id", packets, kernel, "packet_aggregation_id")
+    else
+      local once <close> = packets:distinct(nil, bounds.packet_keys)
+      local big <close> = packets:where(once, "transfer_bytes", ">", 4)
+      local kernel <close> = packets:pick(big, "queue_type", function(kind) return kind ~= "instruction" end, true)
+      frame:tally("packets", "id", packets, kernel, "packet_aggregation_id")
+    end
   else
     frame:compute("packets", "partitions", "*", 0)
   end

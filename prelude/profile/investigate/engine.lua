@@ -64,6 +64,7 @@ local function run(name, p, b)
     out.text = ("it is active %s of the time; %s is longest (%s)"):format(common.percent(share), b.bottleneck.name, common.percent(b.bottleneck.share))
     return out
   end
+  p:more { "performance_mode", "scalar_activation_fn", { name = "dtype", needs = "operands", sql = "matmul_dtype(operands)" } }
   local mine <close> = frame:where(nil, "core", "=", b.core)
   local same <close> = frame:pick(mine, "engine", function(text) return text:lower() == label end)
   local working <close> = frame:pick(same, "opcode", function(code) return not pipeline.setup[code:upper()] end, true)

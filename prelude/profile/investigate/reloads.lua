@@ -52,7 +52,11 @@ function reloads.run(p, b)
   end
   local spilled = 2 * (frame:group(spills, {}, { { "bytes", "sum", "transfer_bytes" } })[1] or { bytes = 0 }).bytes
   local instructions <const> = p:instructions()
-  if instructions then
+  local summed <const> = p.summary.spill_save_bytes or p.summary.spill_reload_bytes
+  if p.window.whole and #p.cores == 1 and type(summed) == "number" then
+    spilled = math.max(spilled, (p.summary.spill_save_bytes or 0) + (p.summary.spill_reload_bytes or 0))
+  elseif instructions then
+    p:more { "spill_save_bytes", "spill_reload_bytes" }
     local mine <close> = instructions:where(nil, "core", "=", core)
     local own <const> = instructions:group(mine, {}, { { "a", "sum", "spill_save_bytes" }, { "b", "sum", "spill_reload_bytes" } })[1]
     if own then spilled = math.max(spilled, (own.a or 0) + (own.b or 0)) end
