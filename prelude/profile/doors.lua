@@ -76,7 +76,7 @@ local function import(ctx, source, db, provenance, notes, read)
   provenance.nkiln_version, provenance.created = require("host").VERSION, os.date("!%Y-%m-%dT%H:%M:%SZ")
   ctx.progress("importing")
   local made <const>, err <const> = ctx.job("work.profile_import", {
-    folder = source.folder, summary = source.summary, db = db, provenance = provenance, notes = ctx.json.array(notes), roots = read,
+    folder = source.folder, json = source.json, summary = source.summary, db = db, provenance = provenance, notes = ctx.json.array(notes), roots = read,
   }, { read = read, write = { db:match("^(.+)/[^/]*$") or "/" } })
   if not made then return nil, err end
   local facts <const>, unread <const> = overview.read(ctx, db)
@@ -176,11 +176,11 @@ local function from_files(way)
   return function(ctx, args, kernel)
     local source <const> = ctx.fs.absolute(args[way])
     local st <const>, err <const> = ctx.fs.stat(source)
-    local what <const> = way == "import" and "folder of Parquet files" or "summary"
+    local what <const> = way == "import" and "folder or file" or "summary"
     if not st then return nil, fault.new(err.code, ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = args[way] }) end
-    if way == "import" and st.type ~= "directory" then
-      return nil, fault.new("not-directory", "this is a file; --import takes the folder of one profile's Parquet files", { where = args.import,
-        hint = "neuron-explorer keeps it as DATA-PATH/profiles/global/NAME@latest" })
+    if way == "import" and st.type ~= "directory" and not source:find("%.json$") then
+      return nil, fault.new("not-directory", "--import takes the folder of one profile's Parquet files, or a .json file that --output-format json wrote",
+        { where = args.import, hint = "neuron-explorer keeps the folder as DATA-PATH/profiles/global/NAME@latest" })
     end
     if way == "summary" and st.type == "directory" then
       return nil, fault.new("is-directory", "this is a folder; --summary takes a file of summary-json", { where = args.summary,
@@ -190,7 +190,8 @@ local function from_files(way)
     if not outputs then return nil, unwritable end
     local provenance <const> = merge({ kind = "imported", target = args.target, imported_from = source }, common_provenance(args, kernel, nil, args.case[1]))
     local roots <const> = folders_of(ctx, kernel)
-    local facts <const>, failed <const> = import(ctx, way == "import" and { folder = source } or { summary = source }, outputs[1], provenance, {},
+    local kind <const> = way == "summary" and "summary" or st.type == "directory" and "folder" or "json"
+    local facts <const>, failed <const> = import(ctx, { [kind] = source }, outputs[1], provenance, {},
       table.move(roots, 1, #roots, 2, { source }))
     if not facts then return nil, failed end
     return { ok = true, kind = "imported", cases = { facts } }

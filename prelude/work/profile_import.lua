@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- work.profile_import: the worker job that turns neuron-explorer's files into a profile database.
 --
--- request: { folder=Parquet files of one profile | summary=file of summary-json, db=absolute path to write, provenance={key=text},
---   notes={ {level, code, message} }, roots={folders where source files may be read} }
+-- request: { folder=Parquet files of one profile | json=file of the older full JSON | summary=file of summary-json,
+--   db=absolute path to write, provenance={key=text}, notes={ {level, code, message} }, roots={folders where source files may be read} }
 -- result:  what profile.import says: { tables={name=rows}, notes=, bytes= }. nil, err when a file is damaged: the database that
 --   was there before is as it was.
 
@@ -15,6 +15,8 @@ function work.run(request, job)
   local made, err
   if request.folder then
     made, err = import.parquet(request.folder, request.db, options)
+  elseif request.json then
+    made, err = import.json(request.json, request.db, options)
   else
     made, err = import.summary(request.summary, request.db, options)
   end

@@ -153,6 +153,10 @@ t.test("the kernel's NEFF is told from others that are newer", function()
   status, out, err = device(folder, "STANDIN_NEFFS=extra,no-artifacts")
   t.eq(status, 0, out .. err)
   t.eq(provenance(folder, "p.db").neff_name, "add")
+  -- Nor a name: the kernel's has its source lines.
+  status, out, err = device(folder, "STANDIN_NEFFS=unnamed,no-artifacts")
+  t.eq(status, 0, out .. err)
+  t.ok(#sql(folder, "p.db", "select 1 from nkiln_source limit 1") > 0, "the other graph was taken")
 end)
 
 t.test("when nothing tells the NEFFs apart, they are listed and none is taken", function()
@@ -343,7 +347,7 @@ t.test("files of an earlier capture, and what does not belong together", functio
   for _, row in ipairs {
     { other, "k.ntff", 2, "come from different compilations" }, { "k.neff", "empty.ntff", 2, "the trace is empty" },
     { "k.neff", "ntrace.pb", 2, "system profile" }, { "neff_8_vnc_0.neff", "7_vnc_0.ntff", 2, "do not belong together" },
-    { "add.py", "k.ntff", 2, "this is no NEFF" }, { "cut.neff", "k.ntff", 2, "truncated" },
+    { "add.py", "k.ntff", 2, "this is no NEFF" }, { "cut.neff", "k.ntff", 2, "cut off" },
     { "none.neff", "k.ntff", 2, "no such file" }, { "k.neff", "none.ntff", 2, "no such file" }, { "k.neff", "run", 2, "no file" },
   } do
     status, out, err = profile(folder, ("--neff %s --ntff %s -o x.db"):format(row[1], row[2]))
@@ -376,19 +380,23 @@ end }
   t.eq(status, 1)
 end)
 
-t.test("a folder of Parquet files comes in without any tool", function()
+t.test("a folder of Parquet files and a summary come in without any tool", function()
   local folder <const> = ready()
   t.eq(device(folder, ""), 0)
-  folder:sh("cp -r .nkiln/profiles/work/*/data/profiles/global/nkiln@latest tables")
+  folder:sh("cp -r .nkiln/profiles/work/*/data/profiles/global/nkiln@latest tables; cp .nkiln/profiles/work/*/metrics.json .")
   local status, out, err = folder:run("profile --import tables -o i.db")
   t.eq(status, 0, out .. err)
   t.has(out, "imported from neuron-explorer's files")
   t.has(out, "Tensor")
   t.eq(provenance(folder, "i.db").kind, "imported")
+  status, out, err = folder:run("profile --summary metrics.json -o s.db --json")
+  t.eq(status, 0, out .. err)
+  local one <const> = json.decode(out).cases[1]
+  t.eq({ one.total_s, one.bottleneck.engine, one.dma.bytes }, { 1e-4, "DMA", 1572864 })
   -- Damaged files leave the earlier database as it was.
   local before <const> = folder:read("i.db")
-  folder:sh("truncate -s 60 tables/Instruction.parquet; mkdir none")
-  for _, words in ipairs { "--import tables", "--import none" } do
+  folder:sh("truncate -s 60 tables/Instruction.parquet; printf '{\"n_1\": ' > cut.json; head -c 300 /dev/urandom > bin.json; mkdir none")
+  for _, words in ipairs { "--import tables", "--summary cut.json", "--summary bin.json", "--summary add.py", "--import none" } do
     status, out, err = folder:run("profile " .. words .. " -o i.db")
     t.eq({ status, out }, { 2, "" }, words .. ": " .. err)
     t.eq(select(2, err:gsub("\n", "")), 1, err)

@@ -176,7 +176,8 @@ t.test("wrong use is one line and status 2", function()
     { "add.py --case 'a=f32[256'", "case" }, { "add.py --case 'a=f32[256,512]'", "`b`" }, { "add.py " .. CASE .. " --target trn9", "trn9" },
     { "add.py " .. CASE .. " --entry other", "other" }, { "add.py " .. CASE .. " --lnc 2", "--lnc has no meaning without --device" },
     { "add.py " .. CASE .. " --neff x.neff", "--ntff is missing" }, { "--import d --device", "--device has no meaning with --import" },
-    { "--import none", "no such file" }, { "--import add.py", "takes the folder" }, { "--summary .", "takes a file" }, { "--summary none", "no such file" },
+    { "--import none", "no such file" }, { "--import add.py", "takes the folder" },
+    { "--import none.json", "no such file" }, { "--summary .", "takes a file" }, { "--summary none", "no such file" },
     { "--device --neff a --ntff b", "--ntff has no meaning with --device" }, { "--device", "KERNEL.py is missing" }, { "add.py --device", "a case is needed" },
     { "add.py " .. CASE .. " --capture-seconds 0 --device", "below 1" }, { "--import . --case 'a=1' --case 'a=2'", "one profile has one case" },
   } do

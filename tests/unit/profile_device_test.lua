@@ -7,7 +7,6 @@ local core <const> = require "profile.device.core"
 local failures <const> = require "profile.device.failures"
 local find <const> = require "profile.device.find"
 local identify <const> = require "profile.device.identify"
-local neff <const> = require "profile.neff"
 local place <const> = require "profile.place"
 local runner <const> = require "profile.device.runner"
 
@@ -16,34 +15,6 @@ t.test("names of several databases", function()
   t.eq(place.names("a.b/p.db", 2), { "a.b/p.case1.db", "a.b/p.case2.db" })
   t.eq(place.names("a.b/p", 2), { "a.b/p.case1", "a.b/p.case2" })
   t.eq(place.names(".db", 2), { ".db.case1", ".db.case2" })
-end)
-
--- A header as the documents lay it out: offsets are counted here once more, by hand.
-local function header(fields)
-  local f <const> = setmetatable(fields or {}, { __index = { pkg = 2, size = 1024, data = 600, major = 2, minor = 0, lnc = 1, tail = "\x1f\x8b" } })
-  local function u64(n) return string.pack("<I8", n) end
-  local function pad(text, n) return text .. ("\0"):rep(n - #text) end
-  local head <const> = u64(f.pkg) .. u64(f.size) .. u64(f.data) .. u64(f.major) .. u64(f.minor) .. pad("2.22.1", 128) .. string.pack("<I4", 1)
-    .. pad(("\xab"):rep(16), 32) .. "0123456789abcdef" .. pad("my_kernel", 256) .. string.pack("<I4", 1) .. pad("\1", 64) .. u64(0x100)
-    .. string.pack("<I4", f.lnc) .. ("\0"):rep(468)
-  assert(#head == 1024)
-  return head .. pad(f.tail, 600)
-end
-
-t.test("a NEFF's header", function()
-  local h <const> = assert(neff.parse(header(), 1624))
-  t.eq({ h.name, h.uuid, h.hash, h.lnc, h.major, h.build, h.pkg_version, h.features },
-    { "my_kernel", ("%02x"):rep(16):format(("0123456789abcdef"):byte(1, 16)), ("ab"):rep(16), 1, 2, "2.22.1", 2, 0x100 })
-  t.eq(#assert(neff.parse(header { pkg = 1 }, 1624)).hash, 64, "a sha256 fills the field")
-  t.ok(neff.parse(header { tail = ("\0"):rep(257) .. "ustar" }, 1624), "a plain tar")
-  for _, row in ipairs {
-    { header { pkg = 3 }, 1624, "package version 3" }, { header { size = 512 }, 1624, "1024 bytes" }, { header(), 1700, "truncated" },
-    { header { tail = "PK" }, 1624, "no tar archive" }, { "", 0, "empty" }, { "abc", 3, "fewer" }, { header():sub(1, 1024), 1024, "truncated" },
-  } do
-    local none <const>, why <const> = neff.parse(row[1], row[2])
-    t.eq(none, nil)
-    t.has(why, row[3])
-  end
 end)
 
 t.test("the user's compiler flags stay, but for target and LNC", function()

@@ -15,7 +15,6 @@ local find <const> = require "profile.device.find"
 local fs <const> = require "rt.fs"
 local identify <const> = require "profile.device.identify"
 local json <const> = require "rt.json"
-local neff_module <const> = require "profile.neff"
 local runner <const> = require "profile.device.runner"
 local steps <const> = require "profile.device.steps"
 
@@ -327,7 +326,7 @@ function chain.kernel(ctx, o)
 end
 
 function chain.neff(ctx, o)
-  local header <const>, no_neff <const> = neff_module.read(o.neff)
+  local header <const>, no_neff <const> = identify.read(o.neff)
   if not header then return nil, no_neff end
   if header.lnc ~= 0 then o.lnc = header.lnc end
   local state <const>, err <const> = steps.open(ctx, (o.neff:match("([^/]*)$"):gsub("%.neff$", "")))
@@ -365,7 +364,7 @@ local function same_uuid(state, o, header, ntff)
 end
 
 function chain.pair(ctx, o)
-  local header <const>, no_neff <const> = neff_module.read(o.neff)
+  local header <const>, no_neff <const> = identify.read(o.neff)
   if not header then return nil, no_neff end
   local st <const>, missing <const> = fs.stat(o.ntff)
   if not st then return nil, fault.new(missing.code, "the NTFF cannot be read: " .. fault.why(missing), { where = o.ntff }) end

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Which NEFF is the kernel's, and which NTFF belongs to it. Never "the newest file".
 --
---   identify.neffs(folder)         -> every readable NEFF below the folder, one per UUID: neff.read's table + paths={...}, { what was no NEFF }
+--   identify.read(path)            -> a NEFF's header (trace.neff) | nil, err
+--   identify.neffs(folder)         -> every readable NEFF below the folder, one per UUID: its header and paths={...}
 --   identify.choose(list, o)       -> one of them | nil, err    o: { artifacts=folder, entry=, lnc=, inspect=folder }
 --   identify.paired(header)        -> the NTFF that the runtime wrote beside a copy of this NEFF while it ran, {path=, size=} | nil
 --   identify.traces(folder, base)  -> NTFFs that `capture -s base.ntff` wrote there: { {path=, size=, rank=, exec=}, ... }, best first
@@ -11,7 +12,7 @@
 
 local fault <const> = require "fault"
 local fs <const> = require "rt.fs"
-local neff <const> = require "profile.neff"
+local trace <const> = require "rt.trace"
 
 local identify <const> = {}
 
@@ -31,15 +32,20 @@ local function walk(folder, visit, state, depth)
   end
 end
 
+function identify.read(path)
+  local st <const>, missing <const> = fs.stat(path)
+  if not st then return nil, fault.new(missing.code, "the NEFF cannot be read: " .. fault.why(missing), { where = path }) end
+  local header <const>, err <const> = trace.neff(path, { members = false })
+  if header then return header end
+  return nil, fault.new(err.code == "bad_data" and "bad-input" or err.code, err.message, { where = path })
+end
+
 function identify.neffs(folder)
-  local by_uuid <const>, list <const>, bad <const> = {}, {}, {}
+  local by_uuid <const>, list <const> = {}, {}
   walk(folder, function(path, name)
     if not name:find("%.neff$") then return end
-    local one <const>, err <const> = neff.read(path)
-    if not one then
-      bad[#bad + 1] = err
-      return
-    end
+    local one <const> = identify.read(path)
+    if not one then return end
     -- Two compilations without a UUID are told apart by their hash.
     local key <const> = one.uuid:find("[^0]") and one.uuid or one.hash
     local known <const> = by_uuid[key]
@@ -52,7 +58,7 @@ function identify.neffs(folder)
     end
   end, { n = 0 }, 0)
   table.sort(list, function(a, b) return a.path < b.path end)
-  return list, bad
+  return list
 end
 
 local function beneath(one, folder)
@@ -71,6 +77,14 @@ function identify.paired(one)
       if st then return { path = place .. "/" .. name, size = st.size } end
     end
   end
+end
+
+-- Kernel sources are in the NEFF of an NKI kernel that was compiled with NKI_DEBUG_INFO=True, and in no other graph's.
+local function has_kernel_info(one)
+  for _, member in ipairs((trace.neff(one.path) or {}).members or {}) do
+    if member.name:find("kernel_debug_info%.json$") then return true end
+  end
+  return false
 end
 
 local function word_in(name, entry)
@@ -95,6 +109,7 @@ function identify.choose(list, o)
   end
   narrow(function(one) return beneath(one, o.artifacts) end)
   narrow(function(one) return word_in(one.name, o.entry) end)
+  narrow(has_kernel_info)
   narrow(function(one) return identify.paired(one) ~= nil end)
   if #rest > 1 then
     local names <const> = {}

@@ -119,7 +119,8 @@ class Kernel:
         if os.environ.get("NKI_DEBUG_INFO") == "True":  # tools/neuron-explorer/environment-variables
             source = inspect.getsourcefile(self.fn)
             members["kernel_debug_info.json"] = json.dumps({"file": source, "line": inspect.getsourcelines(self.fn)[1]}).encode()
-        neff = standin.neff_bytes("ambiguous" if "ambiguous" in standin.choice("STANDIN_NEFFS") else name, identity, members, self.lnc)
+        same = {"ambiguous", "unnamed"} & set(standin.choice("STANDIN_NEFFS"))
+        neff = standin.neff_bytes("graph" if same else name, identity, members, self.lnc)
         if _ARTIFACTS and "no-artifacts" not in standin.choice("STANDIN_NEFFS"):
             os.makedirs(_ARTIFACTS, exist_ok=True)
             with open(os.path.join(_ARTIFACTS, "kernel.neff"), "wb") as f:
@@ -138,9 +139,12 @@ class Kernel:
         folder = os.path.join(os.environ.get("NEURON_RT_INSPECT_OUTPUT_DIR", "./output"), "i-012590440bb9fd263_pid_%d" % os.getpid())
         os.makedirs(folder)
         graphs = [neff]
-        if standin.choice("STANDIN_NEFFS") and "only" not in standin.choice("STANDIN_NEFFS"):
+        if standin.choice("STANDIN_NEFFS"):
             # A reference or a copy that ran on the device: one NEFF per graph, the last one written is not the kernel's.
-            graphs.append(standin.neff_bytes("copy_buffers" if "extra" in standin.choice("STANDIN_NEFFS") else "ambiguous", "copy", {"info.json": b"{}"}, 1))
+            members = {"info.json": b"{}"}
+            if "ambiguous" in standin.choice("STANDIN_NEFFS"):
+                members["kernel_debug_info.json"] = b"{}"
+            graphs.append(standin.neff_bytes("copy_buffers" if "extra" in standin.choice("STANDIN_NEFFS") else "graph", "copy", members, 1))
         for graph in graphs:
             number = int.from_bytes(hashlib.sha256(graph).digest()[:7], "little")
             with open(os.path.join(folder, "neff_%d_vnc_0.neff" % number), "wb") as f:
