@@ -7,6 +7,7 @@
 -- the last sound one, and the reason is told. Skills and agents go through their own generations (catalogue.lua). This
 -- loop itself is the one thing that a changed prelude does not replace. Ends by Ctrl-C only.
 
+local case <const> = require "nki.case"
 local fault <const> = require "fault"
 local fs <const> = require "rt.fs"
 local report <const> = require "report"
@@ -142,7 +143,7 @@ local function places_of(host, args, common)
     places.folders[2] = reference:match("^(.*)/[^/]*$")
   end
   for _, text in ipairs(args.case or {}) do
-    for file in text:gmatch("@([^,%s]+)") do input(file) end
+    for _, file in ipairs(case.files(text)) do input(file) end
   end
   if common.task then input(common.task.file) end
   if host.prelude_home then places.prelude = host.prelude_home .. "/prelude" end

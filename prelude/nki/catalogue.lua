@@ -139,6 +139,7 @@ return {
   ["python-not-allowed"] = { title = "Python that the NKI compiler does not accept", doc = "NKI Language Guide" },
   ["numpy-in-kernel"] = { title = "a host library inside a kernel", doc = "NKI Language Guide" },
   ["import-not-allowed"] = { title = "a kernel that reaches outside", doc = "NKI Language Guide" },
+  ["import-ignored"] = { title = "an import that no kernel can use", severity = "warning", doc = "NKI Language Guide" },
   ["nested-kernel"] = { title = "a kernel that calls a kernel", doc = "NKI Migration Guides, 0.1 to 0.2" },
   ["old-dialect"] = { title = "NKI 0.1", doc = "NKI Migration Guides, 0.1 to 0.2" },
   ["removed-api"] = { title = "removed from NKI", doc = "NKI Migration Guides" },

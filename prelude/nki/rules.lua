@@ -361,6 +361,36 @@ local function host_code(ctx, dropped, findings)
   end
 end
 
+-- Modules that reach outside, imported at the head of the kernel's file. Public kernels do that for the code around the kernel
+-- (os.environ of the compiler), so it is no error while the kernel itself uses none of it; the line is named all the same.
+local OUTSIDE <const> = {}
+for name in ("os sys subprocess shutil socket ctypes importlib builtins pickle requests urllib multiprocessing signal asyncio"):gmatch "%S+" do
+  OUTSIDE[name] = true
+end
+local function host_imports(ctx, findings)
+  for _, finding in ipairs(findings) do
+    if finding.code == "import-not-allowed" then return end -- that error already names the import
+  end
+  for _, statement in ipairs(ctx.tree.body) do
+    local names <const> = {}
+    if statement.type == "Import" then
+      for _, alias in ipairs(statement.names) do names[#names + 1] = alias.name end
+    elseif statement.type == "ImportFrom" and (statement.level or 0) == 0 then
+      names[1] = statement.module
+    end
+    for _, name in ipairs(names) do
+      local head <const> = name:match("^[^.]+")
+      if OUTSIDE[head] then
+        findings[#findings + 1] = {
+          code = "import-ignored", node = statement, doc = GUIDE, severity = "warning",
+          message = ("`%s` is left out: the kernel does not use it, and could not"):format(name),
+          reason = "kernel code is compiled for the chip and never reaches " .. HOST[head],
+        }
+      end
+    end
+  end
+end
+
 -- options.helper: the function is no kernel itself (a helper of another file): rules of a kernel's signature do not hold.
 local function context(options)
   local imports <const>, import_nodes <const> = ast.imports(options.tree)
@@ -445,6 +475,7 @@ function rules.lint(options)
     end
   end
   host_code(ctx, options.reach.dropped, findings)
+  if not options.helper then host_imports(ctx, findings) end
   table.sort(findings, function(a, b)
     if a.node.lineno ~= b.node.lineno then return a.node.lineno < b.node.lineno end
     if a.node.col_offset ~= b.node.col_offset then return a.node.col_offset < b.node.col_offset end
