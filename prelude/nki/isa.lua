@@ -169,7 +169,11 @@ row("reciprocal", "dst data name=None", {
 })
 row("exponential", "dst src max_value=0.0 reduce_res=None reduce_cmd=reduce_cmd.idle reduce_init=0.0 name=None", {
   engines = { "vector" }, first_generation = 4, since = "0.4",
-  tiles = { tile("dst", CHIP), tile("src", CHIP), tile("max_value", CHIP, { "float32" }), tile("reduce_res", CHIP) },
+  tiles = {
+    tile("dst", CHIP, { "float8_e4m3", "float8_e5m2", "float16", "bfloat16", "float32", "tfloat32", "int8", "int16", "int32", "uint8", "uint16" }),
+    tile("src", CHIP, { "float8_e4m3", "float8_e5m2", "float16", "bfloat16", "float32", "int8", "int16", "int32", "uint8", "uint16", "uint32" }),
+    tile("max_value", CHIP, { "float32" }), tile("reduce_res", CHIP, { "float8_e4m3", "float8_e5m2", "float16", "bfloat16", "float32", "tfloat32" }),
+  },
   summary = "exp(src - max_value) on the Vector Engine, with an optional running sum.",
 })
 row("tensor_tensor_scan", "dst data0 data1 initial op0 op1 reverse0=False reverse1=False name=None", {
@@ -194,7 +198,7 @@ row("range_select", "dst on_true_tile comp_op0 comp_op1 bound0 bound1 reduce_cmd
 row("select_reduce", "dst predicate on_true on_false reduce_res=None reduce_cmd=reduce_cmd.idle reduce_op=maximum reverse_pred=False name=None", {
   engines = { "vector" },
   tiles = { tile("dst", CHIP), tile("predicate", CHIP, { "int8", "uint8", "int16", "uint16" }), tile("on_true", CHIP), tile("on_false", CHIP),
-    tile("reduce_res", CHIP) },
+    tile("reduce_res", CHIP, FLOATS) },
   summary = "Chooses between a tile and a number (or one value per partition) by a predicate, and can take the maximum.",
 })
 row("dropout", "dst data prob name=None", {

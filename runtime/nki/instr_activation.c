@@ -134,6 +134,13 @@ static bool check_activation(struct nki_machine *m, struct nki_use *u, const str
         nki_error_got(&m->err, "a number");
         return false;
     }
+    // "doesn't support setting bias on NeuronCore-v2" [nki.api.shared, engine selection]
+    if (a->op == NKI_OP_RECIPROCAL && (a->bias.kind == NKI_VIEW || a->bias.number != 0.0) && m->target.generation < 3) {
+        nki_fail(&m->err, "target-unsupported", "nl.reciprocal takes no bias on %s", m->target.name);
+        nki_error_value(&m->err, "op", "nl.reciprocal");
+        nki_error_want(&m->err, "no bias");
+        return false;
+    }
     if (a->reduce_op && a->reduce_op != NKI_OP_ADD)
         return nki_fail_op(m, "reduce_op", a->reduce_op, "nl.add, the only reduction of the Scalar Engine");
     bool reduces = a->cmd == NKI_REDUCE || a->cmd == NKI_RESET_REDUCE;
@@ -389,6 +396,12 @@ bool nki_exponential(struct nki_machine *m, const struct nki_view *dst, const st
     if (reduce_res) {
         struct nki_use res = {.name = "reduce_res", .view = reduce_res, .write = true};
         if (!nki_check(m, &res, 1) || !nki_need_vector(m, &u[1], &res, "operand-not-vector")) return false;
+    }
+    bool starts = init->kind == NKI_VIEW || (init->kind != NKI_ABSENT && init->number != 0.0);
+    if (starts && cmd != NKI_LOAD_REDUCE) {
+        nki_fail(&m->err, "value-type", "reduce_init goes with reduce_cmd.load_reduce, and only with it");
+        nki_error_want(&m->err, "reduce_cmd=nisa.reduce_cmd.load_reduce, or no reduce_init");
+        return false;
     }
     if (!nki_vector_reduce_check(m, cmd, reduce_res) || !nki_check_initialised(m, u, 3)) return false;
     int64_t free_size = nki_view_free_size(dst);

@@ -248,6 +248,7 @@ static bool check_dma(struct nki_machine *m, const struct nki_use *u, int count,
         }
     }
     if (!nki_check(m, u, count)) return false;
+    if (o->prioritised && !nki_need_generation(m, 4)) return false;
     *engine = NKI_ENGINE_DMA;
     if (o->dge == NKI_DGE_HWDGE) {
         if (!m->target.hwdge) return nki_need_generation(m, 3);

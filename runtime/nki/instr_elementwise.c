@@ -133,6 +133,8 @@ static bool check_step(struct nki_machine *m, const struct nki_use *data, const 
         if (is_bitvec(m, op))
             return nki_need_dtype(m, operand, nki_dtype_mask_int(), "operand-dtype",
                                   "an integer type for a bitwise operator");
+        // scalar_tensor_tensor: "All input tiles can be any supported NKI data type" [nki.isa.scalar_tensor_tensor]
+        if (!slots_unary) return true;
         return nki_need_dtype(m, operand, nki_bit(DTYPE_FLOAT32), "operand-dtype",
                               "float32 for an arithmetic operator");
     }
@@ -260,6 +262,8 @@ bool nki_tensor_scalar(struct nki_machine *m, const struct nki_view *dst, const 
         better = "gpsimd";
     } else if (bits && chosen != NKI_ENGINE_VECTOR) {
         why = "bitwise operators run on the Vector Engine only";
+    } else if (chosen == NKI_ENGINE_GPSIMD && !gpsimd && first->op != NKI_OP_RSQRT) {
+        why = "the GpSimd Engine takes rsqrt here"; // "only allowed for rsqrt" [nki.isa.tensor_scalar]
     } else if (chosen == NKI_ENGINE_SCALAR && !m->target.scalar_tensor_scalar_any &&
                !scalar_engine_pair(first->op, second->op)) {
         why = "the Scalar Engine takes multiply and add, multiply, or add here";

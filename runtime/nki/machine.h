@@ -140,6 +140,7 @@ struct nki_dma_options {
     enum nki_dge dge;
     enum nki_oob oob;
     int engine;
+    bool prioritised; // a quality-of-service level is given
 };
 bool nki_dma_copy(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *src,
                   const struct nki_dma_options *o);

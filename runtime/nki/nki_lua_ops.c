@@ -116,6 +116,20 @@ static int64_t integer(struct call *c, int i, const char *name, int64_t otherwis
     return n;
 }
 
+// None given where the parameter is a number or a tile: an argument left out is nil or its default here.
+static void refuse_none(struct call *c, int i, const char *name, const char *want) {
+    if (!lua_isnoneornil(c->L, i) && nki_is_none(c->L, c->b, i)) nki_bad_argument(c->L, c->b, i, name, "value-type", want);
+}
+
+// DMA quality of service: 0 to 3, from NeuronCore-v4 on. [nki.isa.dma_copy]
+static bool priority(struct call *c, int i) {
+    if (nki_is_none(c->L, c->b, i)) return false;
+    int64_t level;
+    if (!nki_integer(c->L, i, &level) || level < 0 || level > 3)
+        nki_bad_argument(c->L, c->b, i, "priority", "value-type", "a level from 0 to 3");
+    return true;
+}
+
 static struct nki_dma_options dma_options(struct call *c, int oob, int dge, int eng) {
     struct nki_dma_options o = {0};
     if (oob) o.oob = (enum nki_oob)symbol(c, oob, SYMBOL_OOB, "oob_mode", NKI_OOB_ERROR, "a member of nisa.oob_mode");
@@ -128,6 +142,7 @@ static int op_dma_copy(lua_State *L) {
     struct call c = start(L, NKI_I_DMA_COPY);
     const struct nki_view *dst = tile(&c, 1, "dst"), *src = tile(&c, 2, "src");
     struct nki_dma_options o = dma_options(&c, 4, 5, 6);
+    o.prioritised = priority(&c, 3);
     return done(&c, nki_dma_copy(&c.b->m, dst, src, &o));
 }
 
@@ -147,6 +162,7 @@ static int op_memset(lua_State *L) {
 static int op_copy_predicated(lua_State *L) {
     struct call c = start(L, NKI_I_TENSOR_COPY_PREDICATED);
     const struct nki_view *dst = tile(&c, 1, "dst");
+    refuse_none(&c, 2, "src", "a number or a tensor");
     struct nki_value src = value(&c, 2, "src");
     const struct nki_view *predicate = tile(&c, 3, "predicate");
     return done(&c, nki_copy_predicated(&c.b->m, dst, &src, predicate, flag(&c, 4, "reverse_pred")));
@@ -195,6 +211,7 @@ static int op_dma_transpose(lua_State *L) {
     int64_t axes[NKI_MAX_DIMS];
     int n = nki_is_none(L, c.b, 3) ? 0 : integers(&c, 3, "axes", axes, NKI_MAX_DIMS);
     struct nki_dma_options o = dma_options(&c, 6, 5, 0);
+    o.prioritised = priority(&c, 4);
     return done(&c, nki_dma_transpose(&c.b->m, dst, src, axes, n, &o));
 }
 
@@ -209,7 +226,8 @@ static int op_dma_compute(lua_State *L) {
         lua_pop(L, 1);
     }
     enum nki_op o = op_needed(&c, 3, "reduce_op");
-    if (lua_istable(L, 4)) {
+    if (lua_istable(L, 4) && !nki_is_none(L, c.b, 4)) {
+        if ((int)lua_rawlen(L, 4) != n) nki_bad_argument(L, c.b, 4, "scales", "value-type", "one number for every source");
         for (int i = 1; lua_rawgeti(L, 4, i) != LUA_TNIL; i++, lua_pop(L, 1))
             if (lua_tonumber(L, -1) != 1.0)
                 nki_bad_argument(L, c.b, -1, "scales", "value-type", "1.0 for every source");
@@ -229,6 +247,7 @@ static int op_activation(lua_State *L) {
     struct nki_activation a = {.op = op_needed(&c, 2, "op")};
     const struct nki_view *data = tile(&c, 3, "data");
     a.bias = value(&c, 4, "bias");
+    refuse_none(&c, 5, "scale", "a number or a float32 tile");
     a.scale = value(&c, 5, "scale");
     a.reduce_op = op(&c, 6, "reduce_op");
     a.reduce_res = tile_or_none(&c, 7, "reduce_res");
@@ -244,6 +263,7 @@ static int op_activation_reduce(lua_State *L) {
     a.reduce_op = op_needed(&c, 4, "reduce_op");
     a.reduce_res = tile_or_none(&c, 5, "reduce_res");
     a.bias = value(&c, 6, "bias");
+    refuse_none(&c, 7, "scale", "a number or a float32 tile");
     a.scale = value(&c, 7, "scale");
     return done(&c, nki_activation(&c.b->m, dst, data, &a));
 }
@@ -257,6 +277,8 @@ static int op_tensor_scalar_reduce(lua_State *L) {
                                   .cmd = command(&c, 8, NKI_RESET_REDUCE),
                                   .init = value(&c, 9, "reduce_init"),
                                   .negate = flag(&c, 10, "reduce_res_negate")};
+    // "not supported yet" [nki.isa.tensor_scalar_reduce]
+    if (r.step.reverse) nki_bad_argument(L, c.b, 7, "reverse0", "value-type", "False: it is not supported yet");
     return done(&c, nki_tensor_scalar_reduce(&c.b->m, dst, data, &r));
 }
 
@@ -343,6 +365,7 @@ static int op_affine_select(lua_State *L) {
     const struct nki_view *dst = tile(&c, 1, "dst");
     struct nki_affine a = affine(&c, 2, 7, 3);
     const struct nki_view *on_true = tile(&c, 4, "on_true_tile");
+    refuse_none(&c, 5, "on_false_value", "a number");
     double on_false = plain(&c, 5, "on_false_value", 0.0);
     enum nki_op cmp = op(&c, 6, "cmp_op");
     return done(&c, nki_affine_select(&c.b->m, dst, &a, on_true, on_false, cmp ? cmp : NKI_OP_EQUAL));
@@ -406,6 +429,9 @@ static int op_range_select(lua_State *L) {
     enum nki_op o = op(&c, 9, "reduce_op");
     if (o && o != NKI_OP_MAXIMUM) nki_bad_argument(L, c.b, 9, "reduce_op", "op-unsupported", "nl.maximum");
     r.start = integer(&c, 10, "range_start", 0);
+    // Positions are compared in float32, exact to 2^24. [nki.isa.range_select]
+    if (r.start < -(1 << 24) || r.start + nki_view_free_size(dst) > 1 << 24)
+        nki_bad_argument(L, c.b, 10, "range_start", "value-type", "an integer, with every position within 2^24");
     r.on_false = plain(&c, 11, "on_false_value", -3.4028234663852886e38);
     return done(&c, nki_range_select_op(&c.b->m, dst, on_true, &r));
 }
