@@ -45,7 +45,10 @@ end
 local function readable(host, path, what)
   local absolute <const> = host.absolute(path)
   local st <const>, err <const> = host.disk.stat(absolute)
-  if not st then return nil, fault.new(err.code, ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = path }) end
+  if not st then
+    local code <const> = tostring(err.code or "not_found"):gsub("_", "-")
+    return nil, fault.new(code, ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = path })
+  end
   if st.kind == "dir" then return nil, fault.new("is-directory", ("the %s is a folder; a Python file is expected"):format(what), { where = path }) end
   if st.kind ~= "file" then return nil, fault.new("not-a-file", ("the %s is no regular file; a Python file is expected"):format(what), { where = path }) end
   return absolute

@@ -372,13 +372,13 @@ local function host_imports(ctx, findings)
     if finding.code == "import-not-allowed" then return end -- that error already names the import
   end
   for _, statement in ipairs(ctx.tree.body) do
-    local names <const> = {}
+    local modules <const> = {}
     if statement.type == "Import" then
-      for _, alias in ipairs(statement.names) do names[#names + 1] = alias.name end
+      for _, alias in ipairs(statement.names) do modules[#modules + 1] = alias.name end
     elseif statement.type == "ImportFrom" and (statement.level or 0) == 0 then
-      names[1] = statement.module
+      modules[1] = statement.module
     end
-    for _, name in ipairs(names) do
+    for _, name in ipairs(modules) do
       local head <const> = name:match("^[^.]+")
       if OUTSIDE[head] then
         findings[#findings + 1] = {

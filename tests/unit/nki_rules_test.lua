@@ -121,7 +121,9 @@ end)
 
 t.test("an import that reaches outside is named where the kernel does not use it, refused where it does", function()
   local good <const> = "import nki\n@nki.jit\ndef k(x):\n    return x\n"
-  for head, line in pairs { ["import os\n"] = 1, ["import json\nimport json, subprocess as sp\n"] = 2, ["from os import *\n"] = 1, ["from os.path import join\n"] = 1 } do
+  for head, line in pairs {
+    ["import os\n"] = 1, ["import json\nimport json, subprocess as sp\n"] = 2, ["from os import *\n"] = 1, ["from os.path import join\n"] = 1,
+  } do
     local findings <const> = lint_all(head .. good)
     t.eq({ codes(findings), findings[1].node.lineno }, { { "import-ignored (warning)" }, line }, head)
   end
