@@ -72,7 +72,8 @@ function Timeline:packets() end
 ---engines read_parts write_parts transpose; queue_name queue_type variable op source dest {read,write}_{partitions,shape,offset,steps}
 function Timeline:transfers() end
 ---Dependences, and from each DMA instruction to its transfer.
----@return table in_id out_id (rows; transfers where in_transfer or out_transfer) gap_ns kind (DGE_TRIGGER, FLOW_, ANTI_, OUTPUT_DEPENDENCE)
+---@return table in_id out_id (rows; transfers where in_transfer or out_transfer) gap_ns kind (DGE_TRIGGER, FLOW_, ANTI_, OUTPUT_DEPENDENCE; SBUF_, PSUM_CAPACITY: it
+---waited for the room that the other gave back)
 function Timeline:flows() end
 ---@return { engine: string, start: rt.array, finish: rt.array, ns: number }[] merged intervals of Tensor, Vector, Scalar, GpSimd, Sync, DMA
 function Timeline:active() end

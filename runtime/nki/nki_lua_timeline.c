@@ -581,7 +581,7 @@ int nki_timeline_transfers(lua_State *L) {
 }
 
 // timeline:flows() -> columns in_id, out_id (rows, or transfers), in_transfer, out_transfer (bool), kind, gap_ns: every
-// dependence, and each DMA's trigger
+// dependence, each DMA's trigger, and waits for room
 int nki_timeline_flows(lua_State *L) {
     struct nki_box_schedule *b = nki_check_schedule(L);
     const struct nki_schedule *s = &b->s;
@@ -589,15 +589,17 @@ int nki_timeline_flows(lua_State *L) {
     luaL_checkstack(L, 16, NULL);
     uint32_t *id = number_transfers(L, s, &transfers);
     size_t n = (size_t)s->first[s->count] + transfers;
+    for (size_t i = 0; i < s->count; i++) n += s->rows[i].last_kind == NKI_DEP_MEMORY && s->rows[i].last;
     lua_createtable(L, 0, 8);
     int64_t *in = nki_column(L, "in_id", DTYPE_INT64, n), *out = nki_column(L, "out_id", DTYPE_INT64, n);
     bool *in_transfer = nki_column(L, "in_transfer", DTYPE_BOOL, n);
     bool *out_transfer = nki_column(L, "out_transfer", DTYPE_BOOL, n);
     double *gap = nki_column(L, "gap_ns", DTYPE_FLOAT64, n);
-    static const char *const kinds[] = {"DGE_TRIGGER", "FLOW_DEPENDENCE", "ANTI_DEPENDENCE", "OUTPUT_DEPENDENCE"};
+    static const char *const kinds[] = {"DGE_TRIGGER",       "FLOW_DEPENDENCE", "ANTI_DEPENDENCE",
+                                        "OUTPUT_DEPENDENCE", "SBUF_CAPACITY",   "PSUM_CAPACITY"};
     int32_t *codes;
     struct nki_texts *t = nki_texts_begin(L, "kind", n, &codes);
-    for (int k = 0; k < 4; k++) nki_texts_code(L, t, kinds[k]);
+    for (int k = 0; k < 6; k++) nki_texts_code(L, t, kinds[k]);
     size_t at = 0;
     for (size_t i = 0; i < s->count; i++) {
         for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++, at++) {
@@ -608,6 +610,15 @@ int nki_timeline_flows(lua_State *L) {
             double waited = s->rows[i].start - s->rows[from].finish;
             gap[at] = waited > 0 ? waited : 0;
             codes[at] = s->edges[k].kind <= NKI_DEP_OUTPUT ? s->edges[k].kind : 1;
+        }
+        if (s->rows[i].last_kind == NKI_DEP_MEMORY && s->rows[i].last) { // waited for room: who gave it
+            uint32_t from = s->rows[i].last - 1;
+            in_transfer[at] = id[from] != UINT32_MAX;
+            in[at] = in_transfer[at] ? (int64_t)id[from] : (int64_t)b->row[from];
+            out[at] = b->row[i];
+            double waited = s->rows[i].start - s->rows[from].finish;
+            gap[at] = waited > 0 ? waited : 0;
+            codes[at++] = s->machine->record.items[i].region[0].flags & NKI_REGION_PSUM ? 5 : 4;
         }
         if (id[i] == UINT32_MAX) continue;
         in[at] = b->row[i];

@@ -5,142 +5,13 @@
 // must not hold up the loads behind it) shows a window of its next instructions. The one that can start first starts;
 // that fixes when its results are there, which may make others ready. Starts are thus taken in order of time, and
 // memory that becomes free is given out in between.
-#include "nki/schedule.h"
+#include "nki/schedule_sim.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum stream { ST_TENSOR, ST_VECTOR, ST_SCALAR, ST_GPSIMD, ST_SYNC, ST_LOAD, ST_STORE, STREAMS };
-enum { QUEUE_LOAD, QUEUE_STORE, QUEUE_SCALAR, QUEUE_GPSIMD };
-
-#define WINDOW_MAX 128
-#define RING 4096
-#define SAMPLES 4096
-
-struct slot { // an instruction in a window
-    uint32_t instr;
-    struct nki_cost cost;
-    uint16_t tiles; // PE: the 32 x 32 groups it uses, 4 x 4
-    bool ordered;   // in a no_reorder block
-    bool movable;   // Vector, or Scalar if that ends sooner
-};
-
-struct window {
-    struct slot slot[WINDOW_MAX];
-    int count;
-    uint32_t next;     // position in the stream's list
-    bool dirty, moved; // moved: the choice is to run on the Scalar engine
-    int choice;        // -1: nothing can start
-    double start;
-};
-
-struct state { // of an instruction, while it waits
-    double ready;
-    uint32_t pending; // unresolved dependences and storages without memory
-    uint32_t from;    // what made it ready last, +1
-    uint8_t kind;
-    uint8_t stream;
-};
-
-struct release {
-    double time;
-    uint32_t storage;
-};
-
-struct place {     // what the simulation needs of a storage, close together
-    int64_t bytes; // of a partition
-    uint8_t quarters;
-    bool psum, managed; // managed: memory is given out here
-};
-
-struct work { // of the Tensor Engine, for its throttle
-    double start, finish, amount;
-};
-
-struct sim {
-    struct nki_schedule *s;
-    const struct nki_machine *m;
-    const struct nki_schedule_model *c;
-    struct state *state;
-    uint32_t *list[STREAMS]; // instructions of each stream in program order
-    uint32_t length[STREAMS];
-    struct window window[STREAMS];
-    int depth;
-    uint32_t *out, *out_first; // successors: positions in s->edges turned round
-    uint8_t *out_kind;
-    double free[NKI_TRACKS];
-    double tile_free[16], tile_last; // tile_last: the latest of them
-    double last_busy;                // duration of the previous matmul
-    uint32_t last_row[NKI_TRACKS];   // +1
-    double dma_free[16], dge_free[2];
-    bool vector_fast; // the last Vector instruction ran in a mode that takes GpSimd's port
-    double vector_psum_free, scalar_psum_free;
-    // memory
-    struct place *place; // per storage id
-    uint32_t *order;     // storages in the order they are first written
-    uint32_t *needs;     // the instruction that first writes each
-    uint32_t *left;      // accesses to come, per storage id
-    double *released;
-    uint32_t order_count, order_next;
-    int64_t used[2], limit[2]; // SBUF, PSUM: bytes times quarters
-    int64_t quarter[2][4];
-    struct release *heap;
-    uint32_t heap_count, heap_capacity;
-    uint32_t sample_skip, sample_seen;
-    // throttle
-    struct work ring[RING];
-    uint32_t ring_head, ring_tail;
-    double ring_sum;
-    double now;
-    bool failed;
-};
-
-// --- storages
-// ---------------------------------------------------------------------------------------------------------------
-
-static bool survey_storages(struct sim *x) {
-    uint32_t n = x->m->storage_count;
-    x->place = calloc(n + 1, sizeof *x->place);
-    if (!x->place) return false;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct nki_storage *st = x->m->storages[i];
-        x->place[i + 1] = (struct place){
-            .bytes = st->free_elems * (int64_t)nki_dtype_size(st->dtype),
-            .quarters = st->partitions <= 32   ? 1
-                        : st->partitions <= 64 ? 2
-                                               : 4,
-            .psum = st->buffer == NKI_PSUM,
-            .managed = nki_on_chip(st->buffer) && st->address_byte < 0, // an address given: the kernel places it
-        };
-    }
-    return true;
-}
-
-static void sample(struct sim *x, double time) {
-    struct nki_schedule *s = x->s;
-    if (x->sample_seen++ % x->sample_skip) return;
-    if (s->memory_count && s->memory[s->memory_count - 1].time == time) s->memory_count--;
-    if (s->memory_count == SAMPLES) {
-        for (size_t i = 0; i < SAMPLES / 2; i++) s->memory[i] = s->memory[2 * i];
-        s->memory_count = SAMPLES / 2;
-        x->sample_skip *= 2;
-    }
-    struct nki_occupancy *o = &s->memory[s->memory_count++];
-    o->time = time;
-    memcpy(o->sbuf, x->quarter[0], sizeof o->sbuf);
-    o->psum = x->quarter[1][0];
-}
-
-static void account(struct sim *x, uint32_t storage, int sign, double time) {
-    const struct place *st = &x->place[storage];
-    int which = st->psum, n = st->quarters;
-    x->used[which] += sign * st->bytes * n;
-    for (int q = 0; q < n; q++) x->quarter[which][q] += sign * st->bytes;
-    sample(x, time);
-}
-
-static void touch_ready(struct sim *x, uint32_t i, double time, uint32_t from, uint8_t kind) {
+void nki_sim_settle(struct sim *x, uint32_t i, double time, uint32_t from, uint8_t kind) {
     struct state *t = &x->state[i];
     if (time > t->ready || !t->kind) {
         if (time > t->ready) t->ready = time;
@@ -149,64 +20,6 @@ static void touch_ready(struct sim *x, uint32_t i, double time, uint32_t from, u
     }
     t->pending--;
     if (!t->pending) x->window[t->stream].dirty = true;
-}
-
-// Give memory to the next storages in program order, as long as it suffices.
-static void admit(struct sim *x, double time, bool force) {
-    while (x->order_next < x->order_count) {
-        uint32_t storage = x->order[x->order_next];
-        const struct place *st = &x->place[storage];
-        if (x->used[st->psum] + st->bytes * st->quarters > x->limit[st->psum]) {
-            if (!force) return;
-            force = false;
-            x->s->overcommits++;
-        }
-        account(x, storage, 1, time);
-        touch_ready(x, x->needs[x->order_next], time, 0, NKI_DEP_MEMORY);
-        x->order_next++;
-    }
-}
-
-static void heap_push(struct sim *x, double time, uint32_t storage) {
-    if (x->heap_count == x->heap_capacity) {
-        uint32_t capacity = x->heap_capacity ? x->heap_capacity * 2 : 1024;
-        struct release *heap = realloc(x->heap, capacity * sizeof *heap);
-        if (!heap) {
-            x->failed = true;
-            return;
-        }
-        x->heap = heap;
-        x->heap_capacity = capacity;
-    }
-    uint32_t k = x->heap_count++;
-    while (k && x->heap[(k - 1) / 2].time > time) {
-        x->heap[k] = x->heap[(k - 1) / 2];
-        k = (k - 1) / 2;
-    }
-    x->heap[k] = (struct release){.time = time, .storage = storage};
-}
-
-static struct release heap_pop(struct sim *x) {
-    struct release top = x->heap[0], last = x->heap[--x->heap_count];
-    uint32_t k = 0;
-    for (;;) {
-        uint32_t child = 2 * k + 1;
-        if (child >= x->heap_count) break;
-        if (child + 1 < x->heap_count && x->heap[child + 1].time < x->heap[child].time) child++;
-        if (x->heap[child].time >= last.time) break;
-        x->heap[k] = x->heap[child];
-        k = child;
-    }
-    x->heap[k] = last;
-    return top;
-}
-
-static void free_until(struct sim *x, double time) {
-    while (x->heap_count && x->heap[0].time <= time) {
-        struct release r = heap_pop(x);
-        account(x, r.storage, -1, r.time);
-    }
-    admit(x, time, false);
 }
 
 // --- windows
@@ -453,16 +266,6 @@ static double available(const struct sim *x, uint32_t from, uint32_t to, uint8_t
     return same ? t : t + x->c->semaphore_ns;
 }
 
-static void release_operands(struct sim *x, uint32_t i, double time) {
-    const struct nki_instruction *r = &x->m->record.items[i];
-    for (int k = 0; k < r->operands; k++) {
-        uint32_t id = r->region[k].storage;
-        if (!x->place[id].managed) continue;
-        if (time > x->released[id]) x->released[id] = time;
-        if (!--x->left[id]) heap_push(x, x->released[id], id);
-    }
-}
-
 static void issue(struct sim *x, enum stream st) {
     struct window *w = &x->window[st];
     struct slot slot = w->slot[w->choice];
@@ -504,8 +307,8 @@ static void issue(struct sim *x, enum stream st) {
     row->active_end = slot.cost.dma ? row->busy : row->finish;
     x->last_row[row->track] = i + 1;
     for (uint32_t k = x->out_first[i]; k < x->out_first[i + 1]; k++)
-        touch_ready(x, x->out[k], available(x, i, x->out[k], x->out_kind[k]), i + 1, x->out_kind[k]);
-    release_operands(x, i, row->finish);
+        nki_sim_settle(x, x->out[k], available(x, i, x->out[k], x->out_kind[k]), i + 1, x->out_kind[k]);
+    nki_sim_memory_used(x, i, row->finish);
     memmove(&w->slot[w->choice], &w->slot[w->choice + 1], (size_t)(w->count - w->choice - 1) * sizeof *w->slot);
     w->count--;
     w->dirty = true;
@@ -542,32 +345,15 @@ static bool turn_edges(struct sim *x) {
 static bool prepare(struct sim *x) {
     struct nki_schedule *s = x->s;
     size_t n = s->count;
-    uint32_t storages = x->m->storage_count;
     x->state = calloc(n + 1, sizeof *x->state);
-    x->order = calloc(storages + 1, sizeof *x->order);
-    x->needs = calloc(storages + 1, sizeof *x->needs);
-    x->left = calloc(storages + 1, sizeof *x->left);
-    x->released = calloc(storages + 1, sizeof *x->released);
     s->rows = calloc(n + 1, sizeof *s->rows);
-    s->memory = malloc(SAMPLES * sizeof *s->memory);
-    if (!survey_storages(x) || !x->state || !x->order || !x->needs || !x->left || !x->released || !s->rows ||
-        !s->memory)
-        return false;
+    if (!x->state || !s->rows) return false;
     for (size_t i = 0; i < n; i++) {
-        const struct nki_instruction *r = &x->m->record.items[i];
-        x->state[i].stream = (uint8_t)stream_of(r);
-        x->length[x->state[i].stream]++;
-        x->state[i].ready = x->c->launch_ns;
-        x->state[i].pending = s->first[i + 1] - s->first[i];
-        for (int k = 0; k < r->operands; k++) {
-            uint32_t id = r->region[k].storage;
-            if (!x->place[id].managed) continue;
-            if (!x->left[id]++) {
-                x->order[x->order_count] = id;
-                x->needs[x->order_count++] = (uint32_t)i;
-                x->state[i].pending++;
-            }
-        }
+        struct state *t = &x->state[i];
+        t->stream = (uint8_t)stream_of(&x->m->record.items[i]);
+        t->ready = x->c->launch_ns;
+        t->pending = s->first[i + 1] - s->first[i];
+        x->length[t->stream]++;
     }
     for (int st = 0; st < STREAMS; st++) {
         x->list[st] = malloc((x->length[st] + 1) * sizeof **x->list);
@@ -578,7 +364,7 @@ static bool prepare(struct sim *x) {
         int st = x->state[i].stream;
         x->list[st][x->length[st]++] = (uint32_t)i;
     }
-    return turn_edges(x);
+    return nki_sim_memory_open(x) && turn_edges(x);
 }
 
 static void close_sim(struct sim *x) {
@@ -587,12 +373,7 @@ static void close_sim(struct sim *x) {
     free(x->out);
     free(x->out_first);
     free(x->out_kind);
-    free(x->place);
-    free(x->order);
-    free(x->needs);
-    free(x->left);
-    free(x->released);
-    free(x->heap);
+    nki_sim_memory_close(x);
     free(x);
 }
 
@@ -607,7 +388,7 @@ static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedul
         x->window[st].dirty = true;
         refill(x, (enum stream)st);
     }
-    admit(x, x->now, false);
+    nki_sim_memory_admit(x, x->now, 0, false);
     for (size_t done = 0; done < n && !x->failed;) {
         int best = -1;
         double start = INFINITY;
@@ -619,15 +400,14 @@ static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedul
                 best = st;
             }
         }
-        bool waiting = x->order_next < x->order_count && x->heap_count;
-        if (waiting && x->heap[0].time <= start) {
+        if (nki_sim_memory_waited_for(x) && x->heap[0].time <= start) {
             if (x->heap[0].time > x->now) x->now = x->heap[0].time;
-            free_until(x, x->heap[0].time);
+            nki_sim_memory_until(x, x->heap[0].time);
             continue;
         }
         if (best < 0) { // nothing can start before memory is given out that there is not
             if (x->order_next >= x->order_count) return NKI_SCHEDULE_TOO_LARGE; // cannot be: dependences point back
-            admit(x, x->now, true);
+            nki_sim_memory_admit(x, x->now, 0, true);
             continue;
         }
         if (start > x->now) x->now = start;
@@ -636,10 +416,6 @@ static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedul
             return NKI_SCHEDULE_STOPPED;
     }
     if (x->failed) return NKI_SCHEDULE_MEMORY;
-    while (x->heap_count) { // the rest becomes free, for the record of occupancy
-        struct release r = heap_pop(x);
-        account(x, r.storage, -1, r.time);
-    }
     return NKI_SCHEDULE_OK;
 }
 
@@ -654,10 +430,7 @@ enum nki_schedule_status nki_schedule_run(struct nki_schedule *s, const struct n
         x->s = s;
         x->m = m;
         x->c = &s->model;
-        x->sample_skip = 1;
         x->depth = model->window < 1 ? 1 : model->window > WINDOW_MAX ? WINDOW_MAX : (int)model->window;
-        x->limit[0] = m->target.sbuf_bytes * 4;
-        x->limit[1] = m->target.psum_bytes * 4;
         if (prepare(x)) status = simulate(x, watch);
     }
     if (x) close_sim(x);

@@ -290,7 +290,7 @@ t.test("a Tensor engine fed at less than half its rate stays at half its clock",
 end)
 
 t.test("memory: no more than the PSUM banks are in flight, and a tile is free after its last reader", function()
-  local list <const> = schedule(function(k)
+  local list <const>, timeline <const> = schedule(function(k)
     local a <const> = memset(k, { 128, 128 }, "bfloat16")
     local b <const> = memset(k, { 128, 512 }, "bfloat16")
     for _ = 1, 12 do
@@ -307,6 +307,8 @@ t.test("memory: no more than the PSUM banks are in flight, and a tile is free af
   near(mm[9].ready, copies[1].done, "the ninth bank is the first, once it is read")
   near(mm[12].ready, copies[4].done, "the twelfth stands still for the fourth")
   t.eq(mm[12].kind, "memory")
+  t.eq(edges(timeline)[("%d>%d"):format(copies[4].id, mm[12].id)], "PSUM", "what gave the room is an edge")
+  t.eq(edges(timeline)[("%d>%d"):format(copies[1].id, mm[9].id)], nil, "the ninth did not stand still for it")
 end)
 
 t.test("a window of one keeps program order on an engine, a wider one takes what is ready", function()
