@@ -63,7 +63,7 @@ local function timeline_part(page)
   for i, track in ipairs(tracks) do packed[i] = { name = track.name, engine = track.engine, items = timeline.pack(track, page.t0) } end
   local data <const> = json.encode { t0 = page.t0, t1 = page.t1, labels = json.array(page.labels), lines = json.array(page.places),
     tracks = json.array(packed) }
-  local hint <const> = quantum and (" Neighbours closer than %s are drawn as one."):format(html.duration(quantum)) or ""
+  local hint <const> = quantum and (" What is shorter than %s is drawn together."):format(html.duration(quantum)) or ""
   return table.concat {
     '<div id="timeline"><div class="tools"><button id="zoom-in" type="button">zoom in</button><button id="zoom-out" type="button">zoom out</button>',
     '<button id="zoom-all" type="button">whole run</button><small>',

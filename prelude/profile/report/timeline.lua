@@ -2,49 +2,56 @@
 -- profile.report.timeline: what ran when on every engine, small enough for a page.
 --
 -- A track is { name, engine, start = {ns...}, finish = {...}, label = {index...}, line = {index, 0 for none...} }, items in
--- the order of their start. Where there are more than LIMIT items in all, neighbours closer than a growing quantum become one
--- item, the label of the longest of them; timeline.shrink says what quantum that was, so that the page can say it too.
+-- the order of their start. The core's engines keep every item up to LIMIT, the DMA engines up to DMA_LIMIT; above, the short
+-- items of one small part of the time become one item with the label of the longest of them, and timeline.shrink says how
+-- long that part is, so that the page can say it too.
 
 local timeline <const> = {}
 
-timeline.LIMIT = 240000 -- items of a page: about 8 bytes each
+timeline.LIMIT, timeline.DMA_LIMIT = 160000, 120000 -- items of a page: 7 to 9 bytes each
 
-local function items_of(tracks)
-  local n = 0
-  for _, track in ipairs(tracks) do n = n + #track.start end
-  return n
-end
-
-local function merged(track, quantum)
+local function merged(track, t0, part)
   local out <const> = { name = track.name, engine = track.engine, start = {}, finish = {}, label = {}, line = {} }
-  local n, longest = 0, 0
+  local n, longest, last = 0, 0, nil
   for i = 1, #track.start do
     local start <const>, finish <const> = track.start[i], track.finish[i]
-    if n > 0 and start - out.finish[n] <= quantum and (finish - start <= quantum or longest <= quantum) then
-      if finish - start > longest then
-        longest = finish - start
+    local length <const> = finish - start
+    local where <const> = length < part and (start - t0) // part or nil
+    if where and where == last then
+      if length > longest then
+        longest = length
         out.label[n], out.line[n] = track.label[i], track.line[i]
       end
       if finish > out.finish[n] then out.finish[n] = finish end
     else
-      n, longest = n + 1, finish - start
+      n, longest, last = n + 1, length, where
       out.start[n], out.finish[n], out.label[n], out.line[n] = start, finish, track.label[i], track.line[i]
     end
   end
   return out
 end
 
--- The tracks with at most `limit` items, and the quantum in ns (nil: nothing was merged).
-function timeline.shrink(tracks, limit)
-  limit = limit or timeline.LIMIT
-  if items_of(tracks) <= limit then return tracks, nil end
-  local quantum = 8
-  while true do
-    local small <const> = {}
-    for i, track in ipairs(tracks) do small[i] = merged(track, quantum) end
-    if items_of(small) <= limit or quantum > 1e15 then return small, quantum end
-    tracks, quantum = small, quantum * 2
+-- The tracks with about `limit` and `dma_limit` items at most, and the longest part in ns that became one item (nil: none).
+function timeline.shrink(tracks, limit, dma_limit)
+  local groups <const> = { core = { n = 0, tracks = 0, most = limit or timeline.LIMIT }, dma = { n = 0, tracks = 0, most = dma_limit or timeline.DMA_LIMIT } }
+  local first, last = math.huge, -math.huge
+  local function group_of(track) return track.engine == "dma" and groups.dma or groups.core end
+  for _, track in ipairs(tracks) do
+    local group <const> = group_of(track)
+    group.n, group.tracks = group.n + #track.start, group.tracks + 1
+    first, last = math.min(first, track.start[1] or first), math.max(last, track.finish[#track.finish] or last)
   end
+  local out <const>, longest = {}, nil
+  for i, track in ipairs(tracks) do
+    local group <const> = group_of(track)
+    out[i] = track
+    if group.n > group.most then
+      local part <const> = math.max(1, (last - first) * group.tracks // group.most)
+      out[i] = merged(track, first, part)
+      longest = math.max(longest or 0, part)
+    end
+  end
+  return out, longest
 end
 
 local char <const> = string.char
