@@ -16,26 +16,30 @@
 #include <unistd.h>
 
 #include "db.h"
+#include "trace/bulk.h"
 
 #define MARK ".part-" // between the target's name and six random characters
 
-enum { LOOK_ROWS = 4096, PAGE_BYTES = 8192 };
+enum { LOOK_ROWS = 4096 };
 
 struct store_table {
     char *name;
     char **columns;
     int count;
     int64_t rows;
+    int bulk;  // its number while the file is written directly, -1: it waits for SQLite
+    char *sql; // of a waiting table
     sqlite3_stmt *insert;
-    int slots;           // parameters of `insert`
-    int *parameter;      // of each column, 0: not in the statement
+    int slots;      // parameters of `insert`
+    int *parameter; // of each column, 0: not in the statement
 };
 
 struct store {
     char *path, *temporary;
     int fd; // of the temporary, locked so that nobody takes it for a leftover
     bool committed;
-    sqlite3 *db;
+    struct bulk *bulk; // not NULL: tables are written directly, SQLite has not opened the file
+    sqlite3 *db;       // of the file; before, a database in memory that says what a CREATE TABLE means
     struct trace_watch watch;
     struct store_table *tables;
     int count, capacity;
@@ -117,8 +121,8 @@ static bool make_temporary(struct store *s, struct trace_error *err) {
     return true;
 }
 
-static bool open_database(struct store *s, struct trace_error *err) {
-    char *name = sqlite3_mprintf("%s%s", strncmp(s->temporary, "file:", 5) == 0 ? "./" : "", s->temporary);
+static bool open_handle(struct store *s, const char *file, struct trace_error *err) {
+    char *name = sqlite3_mprintf("%s%s", strncmp(file, "file:", 5) == 0 ? "./" : "", file);
     if (!name) return no_memory(err);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
     int result = sqlite3_open_v2(name, &s->db, flags, NULL);
@@ -126,12 +130,25 @@ static bool open_database(struct store *s, struct trace_error *err) {
     if (result != SQLITE_OK) return s->db ? fail_sql(s, result, "open", err) : no_memory(err);
     sqlite3_extended_result_codes(s->db, 1);
     sqlite3_progress_handler(s->db, 10000, on_progress, &s->watch);
+    return true;
+}
+
+// End the direct writing: from here on SQLite has the file.
+static bool seal(struct store *s, struct trace_error *err) {
+    if (!s->bulk) return true;
+    if (!bulk_finish(s->bulk, err)) return false;
+    bulk_close(s->bulk);
+    s->bulk = NULL;
+    sqlite3_close(s->db);
+    s->db = NULL;
+    if (!open_handle(s, s->temporary, err)) return false;
     char sql[300];
     snprintf(sql, sizeof sql,
-             "PRAGMA page_size = %d; PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA locking_mode = exclusive;"
-             "PRAGMA cache_size = -%d; PRAGMA cell_size_check = off; BEGIN",
-             PAGE_BYTES, STORE_CACHE_BYTES / 1024);
-    result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+             "PRAGMA journal_mode = off; PRAGMA synchronous = off; PRAGMA locking_mode = exclusive; PRAGMA cache_size = -%d; BEGIN",
+             STORE_CACHE_BYTES / 1024);
+    int result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    for (int i = 0; result == SQLITE_OK && i < s->count; i++)
+        if (s->tables[i].sql) result = sqlite3_exec(s->db, s->tables[i].sql, NULL, NULL, NULL);
     return result == SQLITE_OK || fail_sql(s, result, "begin", err);
 }
 
@@ -151,7 +168,9 @@ bool store_open(struct store **out, const char *path, const struct trace_watch *
     if (!s->path) s->path = strdup(path);
     bool ok = s->path || no_memory(err);
     if (ok) remove_leftovers(s->path);
-    if (!ok || !make_temporary(s, err) || !open_database(s, err)) {
+    ok = ok && make_temporary(s, err) && open_handle(s, ":memory:", err);
+    if (ok && !(s->bulk = bulk_open(s->fd, s->path))) ok = no_memory(err);
+    if (!ok) {
         store_close(s);
         return false;
     }
@@ -165,6 +184,7 @@ static void free_table(struct store_table *t) {
     free(t->columns);
     free(t->parameter);
     free(t->name);
+    free(t->sql);
 }
 
 static int close_database(struct store *s) {
@@ -180,6 +200,7 @@ static int close_database(struct store *s) {
 void store_close(struct store *s) {
     if (!s) return;
     close_database(s);
+    bulk_close(s->bulk);
     if (s->temporary && !s->committed) unlink(s->temporary);
     if (s->fd >= 0) close(s->fd);
     for (int i = 0; i < s->count; i++) free_table(&s->tables[i]);
@@ -207,6 +228,47 @@ int store_find_column(const struct store *s, int table, const char *column) {
 int store_column_count(const struct store *s, int table) { return s->tables[table].count; }
 int64_t store_rows(const struct store *s, int table) { return s->tables[table].rows; }
 
+static enum bulk_affinity affinity_of(const char *type) {
+    // The rules of "Determination Of Column Affinity" (sqlite.org/datatype3.html) for the types that are used here.
+    if (sqlite3_stricmp(type, "INTEGER") == 0) return BULK_INTEGER;
+    if (sqlite3_stricmp(type, "REAL") == 0) return BULK_REAL;
+    if (sqlite3_stricmp(type, "TEXT") == 0) return BULK_TEXT;
+    return BULK_NONE;
+}
+
+// Ask the database in memory what the statement made: a plain table is written directly, one with keys, constraints or
+// other types waits for SQLite.
+static bool plan_table(struct store *s, struct store_table *t, const char *sql, struct trace_error *err) {
+    static const char *const question =
+        "SELECT x.name, x.type, x.pk OR x.\"notnull\" OR x.hidden, m.sql, m.sql LIKE '%WITHOUT%' OR m.sql LIKE '%STRICT%' OR "
+        "m.sql LIKE '%CHECK%' OR m.sql LIKE '%REFERENCES%' OR EXISTS (SELECT 1 FROM pragma_index_list(m.name)) "
+        "FROM sqlite_master m, pragma_table_xinfo(m.name) x WHERE m.type = 'table' AND m.name = ?1 ORDER BY x.cid";
+    enum bulk_affinity *affinities = calloc((size_t)t->count, sizeof *affinities);
+    sqlite3_stmt *stmt = NULL;
+    char *kept = NULL;
+    if (!affinities) return no_memory(err);
+    int result = sqlite3_prepare_v2(s->db, question, -1, &stmt, NULL), i = 0;
+    bool plain = true, ok = result == SQLITE_OK;
+    if (ok) sqlite3_bind_text(stmt, 1, t->name, -1, SQLITE_STATIC);
+    while (ok && (result = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0), *type = (const char *)sqlite3_column_text(stmt, 1);
+        if (i >= t->count || !name || strcmp(name, t->columns[i]) != 0) break;
+        affinities[i] = affinity_of(type ? type : "");
+        plain = plain && affinities[i] != BULK_NONE && !sqlite3_column_int(stmt, 2) && !sqlite3_column_int(stmt, 4);
+        if (i++ == 0) kept = strdup((const char *)sqlite3_column_text(stmt, 3));
+    }
+    if (!ok || (result != SQLITE_DONE && result != SQLITE_ROW)) ok = fail_sql(s, result, t->name, err);
+    else if (result == SQLITE_ROW || i != t->count)
+        ok = trace_fail(err, TRACE_WRONG_USE, "table %s: its columns are not those of its CREATE TABLE", t->name);
+    else if (!kept) ok = no_memory(err);
+    else if (plain) ok = (t->bulk = bulk_table(s->bulk, t->name, kept, affinities, t->count)) >= 0 || no_memory(err);
+    else ok = (t->sql = strdup(sql)) != NULL || no_memory(err);
+    sqlite3_finalize(stmt);
+    free(affinities);
+    free(kept);
+    return ok;
+}
+
 bool store_table(struct store *s, const char *name, const char *const *columns, int count, const char *sql,
                  struct trace_error *err) {
     if (store_find_table(s, name) >= 0)
@@ -219,23 +281,27 @@ bool store_table(struct store *s, const char *name, const char *const *columns, 
         s->tables = grown;
         s->capacity = wanted;
     }
-    if (!store_exec(s, sql, err)) return false;
+    int result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
+    if (result != SQLITE_OK) return fail_sql(s, result, name, err);
     struct store_table t = {.name = strdup(name), .columns = calloc((size_t)count, sizeof(char *)),
-                            .parameter = calloc((size_t)count, sizeof(int))};
+                            .parameter = calloc((size_t)count, sizeof(int)), .bulk = -1};
     bool ok = t.name && t.columns && t.parameter;
     for (int i = 0; ok && i < count; i++, t.count++) ok = (t.columns[i] = strdup(columns[i])) != NULL;
+    ok = ok ? !s->bulk || plan_table(s, &t, sql, err) : no_memory(err);
     if (!ok) {
         free_table(&t);
-        return no_memory(err);
+        return false;
     }
     s->tables[s->count++] = t;
     return true;
 }
 
 bool store_fetch(struct store *s, const char *sql, int64_t limit, struct fetch *out, struct trace_error *err) {
-    struct db db = {.handle = s->db};
+    struct db db = {0};
     struct db_statement statement;
     *out = (struct fetch){0};
+    if (!seal(s, err)) return false;
+    db.handle = s->db;
     int result = db_prepare(&db, sql, -1, &statement, NULL);
     if (result != SQLITE_OK) return fail_sql(s, result, "SQL", err);
     if (!statement.stmt || !sqlite3_stmt_readonly(statement.stmt)) {
@@ -256,6 +322,7 @@ static void sort_beside(const struct store *s, bool begin) {
 }
 
 bool store_exec(struct store *s, const char *sql, struct trace_error *err) {
+    if (!seal(s, err)) return false;
     sort_beside(s, true);
     int result = sqlite3_exec(s->db, sql, NULL, NULL, NULL);
     sort_beside(s, false);
@@ -285,6 +352,12 @@ static bool prepare_insert(struct store *s, struct store_table *t, const struct 
     int result = sqlite3_prepare_v3(s->db, text, -1, SQLITE_PREPARE_PERSISTENT, &t->insert, NULL);
     sqlite3_free(text);
     return result == SQLITE_OK || fail_sql(s, result, t->name, err);
+}
+
+static bool look(struct store *s, const struct store_table *t, struct trace_error *err) {
+    if (trace_stopped(&s->watch)) return trace_fail(err, TRACE_INTERRUPTED, "%s: interrupted", s->path);
+    if (s->watch.progress) s->watch.progress(s->watch.user, t->name, t->rows);
+    return true;
 }
 
 static int bind_text(sqlite3_stmt *stmt, int p, struct column_text text) {
@@ -339,9 +412,35 @@ static bool check_columns(const struct store_table *t, const struct column *colu
     return true;
 }
 
+// Rows from .. from + rows of a column.
+static struct column part_of(const struct column *c, int64_t from, int64_t rows) {
+    struct column part = *c;
+    if (c->constant || c->type == COLUMN_NONE) return part;
+    part.count = rows;
+    part.data = (const uint8_t *)c->data + (size_t)from * column_size(c->type);
+    if (c->valid) part.valid += from;
+    return part;
+}
+
+static bool append_directly(struct store *s, struct store_table *t, const struct column *columns, int64_t rows,
+                            struct trace_error *err) {
+    struct column part[2000];
+    for (int64_t row = 0; row < rows; row += LOOK_ROWS) {
+        if (!look(s, t, err)) return false;
+        int64_t n = rows - row < LOOK_ROWS ? rows - row : LOOK_ROWS;
+        for (int i = 0; i < t->count; i++) part[i] = part_of(&columns[i], row, n);
+        if (!bulk_append(s->bulk, t->bulk, part, n, err)) return false;
+        t->rows += n;
+    }
+    return true;
+}
+
 bool store_append(struct store *s, int table, const struct column *columns, int64_t rows, struct trace_error *err) {
     struct store_table *t = &s->tables[table];
-    if (!check_columns(t, columns, rows, err) || !prepare_insert(s, t, columns, err)) return false;
+    if (!check_columns(t, columns, rows, err)) return false;
+    if (s->bulk && t->bulk >= 0) return append_directly(s, t, columns, rows, err);
+    if ((rows && !seal(s, err)) || !rows) return !rows;
+    if (!prepare_insert(s, t, columns, err)) return false;
     sqlite3_stmt *stmt = t->insert;
     int moving[2000], count = 0, result = SQLITE_OK; // columns to bind for every row; the others are bound once
     for (int i = 0; i < t->count; i++) {
@@ -351,10 +450,7 @@ bool store_append(struct store *s, int table, const struct column *columns, int6
         if (result != SQLITE_OK) return fail_sql(s, result, t->name, err);
     }
     for (int64_t row = 0; row < rows; row++) {
-        if (row % LOOK_ROWS == 0) {
-            if (trace_stopped(&s->watch)) return fail_sql(s, SQLITE_INTERRUPT, t->name, err);
-            if (s->watch.progress) s->watch.progress(s->watch.user, t->name, t->rows);
-        }
+        if (row % LOOK_ROWS == 0 && !look(s, t, err)) return false;
         for (int k = 0; k < count && result == SQLITE_OK; k++)
             result = bind_element(stmt, t->parameter[moving[k]], &columns[moving[k]], row);
         if (result != SQLITE_OK) return fail_sql(s, result, t->name, err);
@@ -407,6 +503,7 @@ static bool sync_folder(struct store *s, struct trace_error *err) {
 }
 
 bool store_commit(struct store *s, struct trace_error *err) {
+    if (!seal(s, err)) return false;
     int result = sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
     if (result != SQLITE_OK) return fail_sql(s, result, "commit", err);
     result = close_database(s);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // store.h: writes a profile database (SQLite) as one step.
 //
-// Everything goes to a temporary file beside the target, in one transaction, without a journal; store_commit syncs it
+// Everything goes to a temporary file beside the target, without a journal: rows of plain tables are written directly
+// (bulk.h) until something needs SQLite (a query, an index, a table with keys); then it has the file. store_commit syncs it
 // and gives it the target's name. Until then an older database under that name is untouched, whatever happens; a
 // temporary left by a killed run is removed by the next store_open beside it. Two runs that write the same target do
 // not disturb each other: the later commit stands.

@@ -12,6 +12,8 @@ bool trace_fail(struct trace_error *err, enum trace_status status, const char *f
     err->status = status;
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
+    for (char *p = err->message; *p; p++) // names come from files: a line stays a line
+        if ((unsigned char)*p < ' ' || *p == 127) *p = '?';
     return false;
 }
 

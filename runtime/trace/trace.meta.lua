@@ -92,6 +92,9 @@ function Parquet:read(limit) end
 ---@param limit integer? about how many rows; all
 ---@return integer? rows 0 at the end, table? err
 function Parquet:into(store, table, targets, limit) end
+-- Read what is left and keep nothing: checks a file.
+---@return integer? rows, table? err
+function Parquet:skim() end
 function Parquet:close() end
 
 ---@param path string

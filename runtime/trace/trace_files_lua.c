@@ -230,6 +230,20 @@ static int parquet_into(lua_State *L) {
     return 1;
 }
 
+// Read what is left and keep nothing: how many rows. For measuring, and to check a file.
+static int parquet_skim(lua_State *L) {
+    struct handle *h = check_parquet(L);
+    int64_t rows = 0;
+    struct trace_error err;
+    while (fill(h, &err)) {
+        rows += h->rows - h->used;
+        h->used = h->rows;
+    }
+    if (err.status != TRACE_OK) return trace_lua_failure(L, &err);
+    lua_pushinteger(L, rows);
+    return 1;
+}
+
 static int parquet_choose(lua_State *L) {
     struct handle *h = check_parquet(L);
     const struct parquet_meta *m = parquet_meta_of(h->parquet);
@@ -352,7 +366,7 @@ static int codec_needs(lua_State *L) {
 
 void trace_lua_open_files(lua_State *L) {
     static const luaL_Reg methods[] = {
-        {"info", parquet_info}, {"read", parquet_read},  {"into", parquet_into},
+        {"info", parquet_info}, {"read", parquet_read},  {"into", parquet_into}, {"skim", parquet_skim},
         {"select", parquet_choose}, {"close", parquet_gc}, {NULL, NULL},
     };
     static const luaL_Reg none[] = {{NULL, NULL}}, json_methods[] = {{"next", json_next}, {"close", json_gc}, {NULL, NULL}};

@@ -3,7 +3,7 @@
 
 local HERE <const> = "tests/oracle/parquet"
 local HOME <const> = "build/npm" -- node looks for packages beside the script
-local fixtures <const> = {}
+local fixtures <const> = { HOME = HOME }
 
 local function run(command)
   local ok <const>, _, code <const> = os.execute(command)
