@@ -200,6 +200,15 @@ end
 
 local runs <const> = { device = device, pair = pair, import = from_files("import"), summary = from_files("summary") }
 
-function doors.run(way, ctx, args, kernel) return runs[way](ctx, args, kernel) end
+function doors.run(way, ctx, args, kernel)
+  for _, name in ipairs { "neff", "ntff" } do
+    -- The vendor's tools read these outside any sandbox: the user's rules are asked here.
+    if args[name] then
+      local st <const>, err <const> = ctx.fs.stat(args[name])
+      if not st and err.code == "not-permitted" then return nil, err end
+    end
+  end
+  return runs[way](ctx, args, kernel)
+end
 
 return doors

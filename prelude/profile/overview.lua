@@ -80,6 +80,14 @@ function overview.read(ctx, path)
   if placed.n and placed.n > 0 and placed.placed == 0 then
     facts.notes[#facts.notes + 1] = { level = "warning", code = "no-source-lines", message = "no instruction names its source line: the kernel was compiled "
       .. "without NKI_DEBUG_INFO=True, or came from a compile cache" }
+  elseif placed.placed and placed.placed > 0 and provenance.kernel_file then
+    local base <const> = provenance.kernel_file:match("[^/]*$")
+    local mine <const> = d:value("select 1 from Instruction where instr('/' || coalesce(bir_debug_info_source_location, nki_source_location), ?) > 0 limit 1",
+      "/" .. base .. ":")
+    if not mine then
+      facts.notes[#facts.notes + 1] = { level = "warning", code = "other-kernel", message = ("no instruction is of %s: this may be the profile of another "
+        .. "graph"):format(base) }
+    end
   end
   return facts
 end

@@ -343,6 +343,10 @@ t.test("files of an earlier capture, and what does not belong together", functio
   local status, out, err = profile(folder, "--neff k.neff --ntff k.ntff -o f.db")
   t.eq(status, 0, out .. err)
   t.eq(provenance(folder, "f.db").kind, "captured")
+  folder:write("mul.py", (KERNEL:gsub("def add", "def mul")))
+  status, out, err = profile(folder, "mul.py --neff k.neff --ntff k.ntff -o g.db")
+  t.eq(status, 0, out .. err)
+  t.has(out, "no instruction is of mul.py")
   local other <const> = select(2, folder:sh("grep -l copy_buffers neff_*.neff | head -1")):gsub("%s", "")
   for _, row in ipairs {
     { other, "k.ntff", 2, "come from different compilations" }, { "k.neff", "empty.ntff", 2, "the trace is empty" },
@@ -367,6 +371,10 @@ t.test("the user's rules hold, and a workspace's skill cannot run Python by this
   local status, out, err = device(folder, "")
   t.eq(status, 5, out .. err)
   t.has(err, "neuron-explorer")
+  folder:write("config/nkiln/policy.lua", 'return { deny = { "read:*.ntff" } }')
+  folder:sh("touch k.neff k.ntff")
+  status, out, err = profile(folder, "--neff k.neff --ntff k.ntff -o x.db")
+  t.eq(status, 5, out .. err)
   folder:write("config/nkiln/policy.lua", "return {}")
   folder:write(".kiro/skills/sly/skill.lua", ([[
 return skill { name = "sly", description = "Ask for a device run.", run = function(ctx)
