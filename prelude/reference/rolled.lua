@@ -429,6 +429,16 @@ function Roll:rearranged(node)
     for i, input in ipairs(first.inputs) do parts[i] = self:reshaped(input, shape, input.site) end
     return self.trace:add({ op = "interleave", inputs = parts, axis = #node.shape - 1, shape = node.shape, dtype = node.dtype }, node.site)
   end
+  if node.op == "reshape" and first.op == "broadcast" and #first.inputs[1].shape == #first.shape and last_of(first.inputs[1]) == 1
+    and #node.shape == #first.shape - 1 and last_of(node) == last_of(first) * first.shape[#first.shape - 1] and last_of(first) <= 16 then
+    -- Each column several times over.
+    local shape <const>, given <const> = { table.unpack(first.shape, 1, #first.shape - 1) }, { table.unpack(first.inputs[1].shape, 1, #first.shape - 1) }
+    if table.concat(shape, ",") == table.concat(given, ",") and product(node.shape, 1, #node.shape - 1) == product(shape, 1, #shape - 1) then
+      local parts <const> = {}
+      for i = 1, last_of(first) do parts[i] = self:reshaped(first.inputs[1], shape, first.site) end
+      return self.trace:add({ op = "interleave", inputs = parts, axis = #node.shape - 1, shape = node.shape, dtype = node.dtype }, node.site)
+    end
+  end
   if node.op == "select" and first.op == "reshape" and node.axis == #first.shape - 1 then
     -- x.reshape(..., m, k)[..., i] is every k-th column of x.
     local source <const>, k <const> = first.inputs[1], last_of(first)

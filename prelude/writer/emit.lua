@@ -54,7 +54,9 @@ function Emit:operand(r, block)
   local inside <const> = block.level >= self.program.row_position
   local rows <const> = tile.whole and inside and "0:\1p" or nil
   local columns = nil
-  if r.start and not (r.start == 0 and r.n == tile.n and (r.step or 1) == 1) then
+  if r.view and block.chunk and r.n > 1 and not tile.chunked then
+    columns = self:columns_of("n", r.n, block, r.start, r.step)
+  elseif r.start and not (r.start == 0 and r.n == tile.n and (r.step or 1) == 1) then
     local from <const> = self:position(r.start)
     local span <const> = r.n * (r.step or 1)
     if tile.tail == "n" and r.n == 1 then
@@ -89,8 +91,21 @@ function Emit:shape_of(tile, block)
   return "(" .. rows .. ", " .. columns .. ")"
 end
 
+-- Columns start, start + step, ... of a row: those of the chunk at hand inside a loop over chunks.
+function Emit:columns_of(tail, n, block, start, step)
+  local from <const> = start ~= 0 and self:position(start) or nil
+  if tail ~= "n" then return from and ("%s:%s + 1"):format(from, from) or "0:1" end
+  if block.chunk then
+    local function at(c) return (from and from .. " + " or "") .. (step == 1 and c or ("%d * %s"):format(step, c)) end
+    if step == 1 then return at("\1c") .. ":" .. at("\1c") .. " + \1w" end
+    return at("\1c") .. ":" .. at("(\1c + \1w - 1)") .. " + 1:" .. step
+  end
+  if not from and step == 1 then return "0:" .. self:columns(n) end
+  return ("%s:%s%s"):format(from or "0", self:position(start + (n - 1) * step + 1), step ~= 1 and ":" .. step or "")
+end
+
 -- The part of an HBM argument that a tile loads or stores. `deps` tells along which merged axes it varies.
-function Emit:region(view, deps, tail, n, block)
+function Emit:region(view, deps, tail, n, block, start, step)
   local index <const> = {}
   local axes <const> = self.axes
   for j = 1, #axes do
@@ -100,11 +115,7 @@ function Emit:region(view, deps, tail, n, block)
       index[#index + 1] = deps[j] and self.loop_names[j] or "0"
     end
   end
-  if tail == "n" then
-    index[#index + 1] = block.chunk and "\1c:\1c + \1w" or "0:" .. self:columns(n)
-  else
-    index[#index + 1] = "0:1"
-  end
+  index[#index + 1] = self:columns_of(tail, n, block, start or 0, step or 1)
   return view .. "[" .. table.concat(index, ", ") .. "]"
 end
 
@@ -116,8 +127,9 @@ function handlers.declare(self, i, block)
 end
 function handlers.load(self, i, block)
   local t <const> = i.term
-  local view <const> = self.views[t.key]
-  self:call("nisa.dma_copy", { "dst=" .. self:operand(i.out, block), "src=" .. self:region(view, t.deps, t.tail, t.n, block) })
+  local source <const> = t.op == "view" and t.args[1] or t
+  self:call("nisa.dma_copy", { "dst=" .. self:operand(i.out, block), "src=" .. self:region(self.views[source.key], t.deps, t.tail, t.n, block,
+    t.start, t.step) })
 end
 -- One partition to all of them: a shuffle reaches 32.
 function handlers.spread(self, i, block)
@@ -130,7 +142,9 @@ function handlers.spread(self, i, block)
 end
 function handlers.store(self, i, block)
   local output <const> = i.output
-  self:call("nisa.dma_copy", { "dst=" .. self:region(output.view, output.deps, output.tail, output.n, block), "src=" .. self:operand(i.src, block) })
+  local view <const> = (output.of or output).view
+  self:call("nisa.dma_copy", { "dst=" .. self:region(view, output.deps, output.tail, output.n, block, output.start, output.step),
+    "src=" .. self:operand(i.src, block) })
 end
 function handlers.copy(self, i, block) self:call("nisa.tensor_copy", { "dst=" .. self:operand(i.out, block), "src=" .. self:operand(i.src, block) }) end
 function handlers.memset(self, i, block) self:call("nisa.memset", { "dst=" .. self:operand(i.out, block), "value=" .. i.value.text }) end
@@ -225,9 +239,10 @@ end
 function Emit:chunks(block)
   for _, i in ipairs(block.before) do handlers[i.kind](self, i, self.program.pre) end
   if #block.list == 0 then return end
-  self:line("for \1c in range(0, %s, \1C):", self.n_name)
+  local columns <const> = self:columns(block.n)
+  self:line("for \1c in range(0, %s, \1C):", columns)
   self.indent = self.indent + 1
-  self:line("\1w = min(\1C, %s - \1c)", self.n_name)
+  self:line("\1w = min(\1C, %s - \1c)", parens(columns))
   self:block(block)
   self.indent = self.indent - 1
 end
@@ -272,7 +287,7 @@ function M.kernel(job)
   else
     self:block(program.pre)
     for pass = 0, #program.passes do
-      self:chunks(program.passes[pass])
+      for _, block in ipairs(program.passes[pass]) do self:chunks(block) end
       self:block(program.posts[pass])
     end
   end

@@ -5,6 +5,7 @@
 --
 -- An instruction is {text parts, dst tile, uses = tiles}. Blocks hold instructions in order; emit.lua prints them.
 
+local columns_module <const> = require "writer.columns"
 local terms_module <const> = require "writer.terms"
 
 local M <const> = {}
@@ -109,9 +110,26 @@ function Program:block_of(t)
   -- Streaming keeps no whole row, so nothing made of rows can stand outside the passes.
   if level < self.row_level and not (self.stream and (t.tail == "n" or depth(self, t) > 0)) then return self.outer[level] end
   if not self.chunked then return self.rows end
-  if t.tail == "n" then return self.passes[self.pass] end
+  if t.tail == "n" then return self:chunks_of(self.pass, t.n) end
   local d <const> = depth(self, t)
   return d == 0 and self.pre or self.posts[d - 1]
+end
+
+function Program:new_block(level, fields)
+  local block <const> = fields or {}
+  block.level, block.list, block.memo = level, {}, {}
+  if block.chunk then block.before = {} end
+  return block
+end
+
+-- The block of a pass over rows of n columns: chunks of other widths have a loop of their own.
+function Program:chunks_of(pass, n)
+  local widths <const> = self.passes[pass]
+  if not widths[n] then
+    widths[n] = self:new_block(self.row_level, { chunk = true, n = n })
+    widths[#widths + 1] = widths[n]
+  end
+  return widths[n]
 end
 
 -- A reference to a tile as an operand: {tile, text of the slice}.
@@ -406,9 +424,10 @@ end
 -- Make t available as a tile; returns its ref.
 function Program:value(t)
   if t.op == "view" then
-    if self.chunked then error({ kind = "refused", message = "columns are picked from rows too long for on-chip memory", term = t }, 0) end
+    if self.stream then return self:load(t, select(2, self:memo(t))) end
     local r <const> = self:value(t.args[1])
-    return { tile = r.tile, start = (r.start or 0) + t.start * (r.step or 1), n = t.n, step = t.step * (r.step or 1) }
+    local step <const> = r.step or 1
+    return { tile = r.tile, start = (r.start or 0) + t.start * step, n = t.n, step = t.step * step, view = true }
   end
   local found <const>, block <const> = self:memo(t)
   if found then return found end
@@ -466,7 +485,7 @@ end
 
 -- One pass's share of a chunked reduction.
 function Program:accumulate(t)
-  local pass <const> = self.passes[self.pass]
+  local pass <const> = self:chunks_of(self.pass, t.args[1].n)
   local post <const> = self.posts[self.pass]
   local tile <const> = { name = self:name(base_name(t)), dtype = "float32", tail = "one", n = 1, block = post, before = true }
   pass.before[#pass.before + 1] = { kind = "declare", tile = tile, dst = tile, uses = {} }
@@ -498,7 +517,8 @@ function Program:bring(t, tile, block)
     return
   end
   tile.whole = true
-  local row <const> = { name = self:name(t.name .. "_row"), dtype = tile.dtype, tail = t.tail, n = t.n, block = block, single = true, chunked = tile.chunked }
+  local row <const> = { name = self:name((t.name or t.args[1].name) .. "_row"), dtype = tile.dtype, tail = t.tail, n = t.n, block = block,
+    single = true, chunked = tile.chunked }
   declare(self, block, row)
   self:emit(block, { kind = "load", dst = row, out = ref(row), term = t, uses = {} })
   declare(self, block, tile)
@@ -506,19 +526,21 @@ function Program:bring(t, tile, block)
 end
 
 function Program:load(t, block)
-  local input <const> = self.inputs[t.name]
+  local known <const> = self:memo(t)
+  if known then return known end
+  local source <const> = t.op == "view" and t.args[1] or t
+  local input <const> = self.inputs[source.name]
   local resident <const> = self.chunked and not self.stream and t.tail == "n"
   if resident and block.chunk then
     -- Whole rows stay in SBUF; chunks read slices of them.
     local whole <const> = self.pre
-    local known <const> = whole.memo[t.id]
-    if known then return known end
+    if whole.memo[t.id] then return whole.memo[t.id] end
     local tile <const> = { name = self:name(base_name(t)), dtype = input.dtype, tail = "n", n = t.n, block = whole, resident = true }
     self:bring(t, tile, whole)
     whole.memo[t.id] = ref(tile)
     return whole.memo[t.id]
   end
-  local tile <const> = self:tile(base_name(t), input.dtype, t, block)
+  local tile <const> = self:tile(base_name(source), input.dtype, t, block)
   self:bring(t, tile, block)
   block.memo[t.id] = ref(tile)
   return block.memo[t.id]
@@ -557,13 +579,6 @@ function Program:store(t, output, block, rows_only)
   self:emit(block, { kind = "store", output = output, src = ref(tile), uses = { tile } })
 end
 
-local function new_block(level, fields)
-  local block <const> = fields or {}
-  block.level, block.list, block.memo = level, {}, {}
-  if block.chunk then block.before = {} end
-  return block
-end
-
 -- Build the program.
 --   lowered: from lower.lua; inputs: {[name] = {dtype}}; outputs: list of {name, dtype, tail, n, term};
 --   order: merged axes from the outermost loop to the innermost; row_axis: the one tiled over partitions;
@@ -578,21 +593,22 @@ function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
   self.row_level = #order
   -- Blocks outside the loop over row tiles work on all 128 partitions.
   self.row_position = self.position[row_axis]
+  if self.chunked then outputs = columns_module.sink(lowered.terms, outputs) end
   local depth_max = 0
   for _, output in ipairs(outputs) do
     count_uses(self, output.term)
     depth_max = math.max(depth_max, depth(self, output.term))
   end
-  for level = 0, self.row_level - 1 do self.outer[level] = new_block(level) end
+  for level = 0, self.row_level - 1 do self.outer[level] = self:new_block(level) end
   if not self.chunked then
-    self.rows = new_block(self.row_level)
+    self.rows = self:new_block(self.row_level)
     self.pre = self.rows
     for _, output in ipairs(outputs) do self:store(output.term, output, self.rows, output.tail == "one") end
   else
-    self.pre = new_block(self.row_level)
+    self.pre = self:new_block(self.row_level)
     for pass = 0, depth_max do
-      self.passes[pass] = new_block(self.row_level, { chunk = true })
-      self.posts[pass] = new_block(self.row_level)
+      self.passes[pass] = {}
+      self.posts[pass] = self:new_block(self.row_level)
     end
     local reductions <const> = {}
     for _, t in ipairs(lowered.terms.list) do
@@ -607,7 +623,7 @@ function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
       for _, output in ipairs(outputs) do
         if depth(self, output.term) == pass then
           local rows_only <const> = output.tail == "one"
-          local block = self.passes[pass]
+          local block = not rows_only and self:chunks_of(pass, output.n) or nil
           if rows_only then block = pass == 0 and self.pre or self.posts[pass - 1] end
           self:store(output.term, output, block, rows_only)
         end
@@ -624,6 +640,7 @@ function Program:footprint(main)
   local function size(tile)
     local bytes <const> = item_size[tile.dtype] or 4
     if tile.tail == "one" then return 0.0, bytes end
+    if tile.chunked then return bytes + 0.0, 0 end
     return bytes * tile.n / main, 0
   end
   -- Tiles outside the row loop and resident rows live throughout, a row that is spread only until it is.
@@ -676,7 +693,9 @@ function Program:footprint(main)
   end
   add_all(self.pre)
   columns_row = columns_row + transient
-  for pass = 0, #self.passes do columns_chunk = math.max(columns_chunk, peak(self.passes[pass].list)) end
+  for pass = 0, #self.passes do
+    for _, block in ipairs(self.passes[pass]) do columns_chunk = math.max(columns_chunk, peak(block.list)) end
+  end
   return { row = columns_row, chunk = columns_chunk, fixed = fixed + 64 }
 end
 
