@@ -83,6 +83,7 @@ bench:
 	@sh vendor/install.sh build run test
 	@$(MAKE) --no-print-directory -s build/nkiln build/nkiln-lua
 	@build/nkiln-lua tests/bench/main.lua
+	@build/nkiln-lua tests/bench/import_bench.lua
 	@build/nkiln-lua tests/bench/report_bench.lua
 
 test:

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ALWAYS_MEMORY = 64 << 10 };
+enum { ALWAYS_MEMORY = 4 << 10 };
 
 static int nameless_file(const char *folder) {
     int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);

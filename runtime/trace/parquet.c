@@ -79,12 +79,12 @@ static bool make_columns(struct parquet *p, struct trace_error *err) {
     return ok || trace_fail(err, TRACE_NO_MEMORY, "out of memory");
 }
 
-bool parquet_open(struct parquet **out, const char *path, const char *folder, const struct trace_watch *watch,
+bool parquet_open(struct parquet **out, const char *path, const char *folder, size_t memory, const struct trace_watch *watch,
                   struct trace_error *err) {
     *out = NULL;
     struct parquet *p = calloc(1, sizeof *p);
     if (!p) return trace_fail(err, TRACE_NO_MEMORY, "out of memory");
-    p->budget = (struct buffer_budget){.limit = PARQUET_MEMORY, .folder = folder};
+    p->budget = (struct buffer_budget){.limit = memory ? memory : PARQUET_MEMORY, .folder = folder};
     if (watch) p->watch = *watch;
     p->group = -1;
     p->path = strdup(path);
@@ -194,7 +194,17 @@ static const char *read_definition(struct column_reader *c, int64_t rows, int64_
     return NULL;
 }
 
+// Before the next rows of a column: what the rows before touched of a mapped page may leave memory. Dictionaries are read
+// all over, so they are let go more seldom.
+static void rest(struct column_reader *c) {
+    buffer_rest(&c->bytes);
+    if (c->turns++ % 64) return;
+    buffer_rest(&c->dictionary_bytes);
+    buffer_rest(&c->dictionary);
+}
+
 static bool decode_flat(struct parquet *p, struct column_reader *c, struct trace_error *err) {
+    rest(c);
     if (!c->page_left && !parquet_load_page(p, c, err)) return false;
     int64_t rows = c->page_left < PARQUET_ROWS ? c->page_left : PARQUET_ROWS, values, got;
     const struct hybrid before = c->definition;
@@ -232,6 +242,11 @@ static bool decode_flat(struct parquet *p, struct column_reader *c, struct trace
     return true;
 }
 
+static bool decode_lists(struct parquet *p, struct column_reader *c, struct trace_error *err) {
+    rest(c);
+    return parquet_decode_lists(p, c, err);
+}
+
 static struct column view(const struct column_reader *c, int64_t rows) {
     struct column out = c->out;
     out.count = rows;
@@ -262,8 +277,7 @@ bool parquet_next(struct parquet *p, struct column *columns, int64_t *rows, stru
     for (int i = 0; i < p->meta.leaf_count; i++) {
         struct column_reader *c = &p->columns[i];
         if (!c->wanted) continue;
-        if (c->used == c->out.count && !(c->leaf->max_repetition ? parquet_decode_lists(p, c, err) : decode_flat(p, c, err)))
-            return false;
+        if (c->used == c->out.count && !(c->leaf->max_repetition ? decode_lists(p, c, err) : decode_flat(p, c, err))) return false;
         int64_t left = c->out.count - c->used;
         n = left < n ? left : n;
     }

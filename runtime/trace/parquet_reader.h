@@ -55,6 +55,7 @@ struct column_reader {
     // decoded rows
     struct column out;
     int64_t used;
+    unsigned turns; // batches decoded so far
     struct buffer values, raw, codes_out;
     uint8_t *valid, *levels; // PARQUET_ROWS each
     struct text_buffer text, raw_text;

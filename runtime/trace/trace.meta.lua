@@ -98,9 +98,10 @@ function Parquet:skim() end
 function Parquet:close() end
 
 ---@param path string
----@param folder string? where pages too large for memory may be put, /var/tmp
+---@param folder string? where pages that do not fit `memory` are put, /var/tmp
+---@param memory integer? bytes for pages and dictionaries, 96 MiB
 ---@return trace.Parquet? file, table? err
-function trace.parquet_open(path, folder) end
+function trace.parquet_open(path, folder, memory) end
 
 -- The header of a NEFF and what is in its archive. A wrong or unfinished file is bad_data.
 ---@param path string

@@ -50,6 +50,8 @@ static int parquet_gc(lua_State *L) {
 
 static int open_parquet(lua_State *L) {
     const char *path = check_path(L, 1), *folder = luaL_optstring(L, 2, NULL);
+    lua_Integer memory = luaL_optinteger(L, 3, 0);
+    luaL_argcheck(L, memory >= 0, 3, "a number of bytes is expected");
     struct handle *h = lua_newuserdatauv(L, sizeof *h, 1); // its value keeps the folder's name
     *h = (struct handle){0};
     luaL_setmetatable(L, PARQUET);
@@ -57,7 +59,7 @@ static int open_parquet(lua_State *L) {
     lua_setiuservalue(L, -2, 1);
     struct trace_watch watch = watch_of(L);
     struct trace_error err;
-    if (!parquet_open(&h->parquet, path, folder, &watch, &err)) return trace_lua_failure(L, &err);
+    if (!parquet_open(&h->parquet, path, folder, (size_t)memory, &watch, &err)) return trace_lua_failure(L, &err);
     h->columns = calloc((size_t)parquet_meta_of(h->parquet)->leaf_count + 1, sizeof *h->columns);
     return h->columns ? 1 : luaL_error(L, "out of memory");
 }

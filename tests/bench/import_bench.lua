@@ -62,5 +62,15 @@ print(("import %d Instruction rows, 55 columns, indices:  %.2f s, %.0f rows/s (g
   ROWS, whole, ROWS / whole, duck.store, whole / duck.store))
 print(("  decoding alone %.2f s, DuckDB %.2f s, ratio %.2f; Parquet %.1f MB, database %.1f MB"):format(
   decode, duck.read, decode / duck.read, size(folder .. "/Instruction.parquet"), size(folder .. "/p.db")))
+
+-- Peak memory of an import in a fresh process; the bound holds whatever the size of the file.
+local script <const> = folder .. "/memory.lua"
+local out <const> = assert(io.open(script, "w"))
+out:write(([[assert(require("profile.import").parquet(%q, %q, {}))
+  for line in io.lines("/proc/self/status") do local kb = line:match("VmHWM:%%s*(%%d+)") if kb then print(kb) end end]]):format(folder .. "/only", folder .. "/p.db"))
+out:close()
+local child <const> = assert(io.popen(arg[-1] .. " " .. script))
+print(("  peak memory %.0f MB (bound 256)"):format(tonumber(child:read("a")) / 1024))
+child:close()
 os.remove(folder .. "/p.db")
 os.remove(folder .. "/duck.db")

@@ -58,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (ftruncate(fd, 0) != 0 || pwrite(fd, data, size, 0) != (ssize_t)size) return 0;
     struct trace_error err = {0};
     struct parquet *p;
-    if (!parquet_open(&p, path, "/tmp", NULL, &err)) {
+    if (!parquet_open(&p, path, "/tmp", 0, NULL, &err)) {
         check_refusal(&err);
         return 0;
     }
