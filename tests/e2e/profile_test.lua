@@ -153,7 +153,7 @@ unshare -rm sh -c 'mkdir small && mount -t tmpfs -o size=64k none small && cp ad
   local status <const>, out <const>, err <const> = folder:sh(line)
   if status ~= 0 then t.skip("no mounts of one's own here") end
   t.eq(out, "status 2\nadd.py\nfill\n", err)
-  t.match(err, "^nkiln: [^\n]*no space[^\n]*\n$")
+  t.match(err, "^nkiln: [^\n]*[Nn]o space[^\n]*\n$")
 end)
 
 t.test("a kernel that does not build: its errors, status 1, no database", function()
