@@ -7,9 +7,10 @@ set -u
 cd "$(dirname "$0")/.." || exit 2
 MAKE=${MAKE:-make}
 jobs=$(nproc 2>/dev/null || echo 2)
+[ "$jobs" -le 8 ] || jobs=8
 passed=0 failed=0
 log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log".*' EXIT
 unset MAKEFLAGS MFLAGS MAKELEVEL # the makes below are not part of the one that called
 
 heading() { printf '\n== %s\n' "$1"; SECONDS=0; }
@@ -32,15 +33,10 @@ check() {
   return 1
 }
 
-# A run of tests/run.lua: suite NAME SECONDS COMMAND...; its counts are added.
-suite() {
-  local name=$1 seconds=$2 status=0 line
-  shift 2
-  heading "$name"
-  timeout -k 10 "$seconds" "$@" 2>&1 </dev/null | tee "$log"
-  status=${PIPESTATUS[0]}
-  echo "$SECONDS s"
-  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -n 1)
+# Add the counts of one log of tests/run.lua: count NAME STATUS SECONDS LOG
+count() {
+  local name=$1 status=$2 seconds=$3 line bad
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$4" | tail -n 1)
   if [ -z "$line" ]; then
     [ "$status" != 124 ] || echo "no end after $seconds seconds"
     echo "FAIL  $name ended early (status $status)"
@@ -48,13 +44,31 @@ suite() {
     return
   fi
   passed=$((passed + $(echo "$line" | sed 's/ passed.*//')))
-  local bad
   bad=$(echo "$line" | sed 's/.* passed, \([0-9]*\) failed.*/\1/')
   failed=$((failed + bad))
   if [ "$bad" = 0 ] && [ "$status" != 0 ]; then
     echo "FAIL  $name: every test passed, but the process ended with status $status"
     failed=$((failed + 1))
   fi
+}
+
+# Runs of tests/run.lua, one for each processor, each with its part of the files: suite NAME SECONDS COMMAND...
+suite() {
+  local name=$1 seconds=$2 k status
+  local -a pids=()
+  shift 2
+  heading "$name"
+  for ((k = 1; k <= jobs; k++)); do
+    SHARD=$k/$jobs timeout -k 10 "$seconds" "$@" >"$log.$k" 2>&1 </dev/null &
+    pids+=($!)
+  done
+  for ((k = 1; k <= jobs; k++)); do
+    status=0
+    wait "${pids[k - 1]}" || status=$?
+    cat "$log.$k"
+    count "$name" "$status" "$seconds" "$log.$k"
+  done
+  echo "$SECONDS s"
 }
 
 ci=no

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Run the tests: nkiln-lua tests/run.lua [-v] [FILE_PATTERN [TEST_SUBSTRING]]. The last line is "N passed, N failed".
+-- SHARD=K/N runs every N-th file, beginning with the K-th, so that N processes together run all of them.
 
 local lib <const> = require "tests.lib"
 
@@ -15,8 +16,16 @@ local files <const> = {}
 for path in pipe:lines() do files[#files + 1] = path end
 pipe:close()
 
+local shard <const>, shards <const> = (os.getenv "SHARD" or "1/1"):match "^(%d+)/(%d+)$"
+local number = 0
+
 for _, path in ipairs(files) do
-  if path:find(pattern, 1, true) then
+  local mine = path:find(pattern, 1, true) ~= nil
+  if mine then
+    number = number + 1
+    mine = number % shards == shard % shards
+  end
+  if mine then
     lib.file = path:match("tests/(.*)_test%.lua$")
     local chunk <const>, err <const> = loadfile(path)
     local ok, message = false, err
