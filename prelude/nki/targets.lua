@@ -50,7 +50,8 @@ local schedule_trn2 <const> = {
   semaphore_ns = 60, -- fit: tens of ns
   dma_engines = 16, dma_bytes_per_ns = 25.2, dma_descriptor_ns = 20, -- dma, see above
   dma_least_bytes = 512, -- dma: descriptors under 512 B are inefficient
-  dma_apart_ns = 18, -- fit: DMA times of three public matmul profiles, whose rows lie 8 KiB apart, beside rows that follow each other
+  dma_apart_bytes = 8192, dma_apart_ns = 18, -- fit: DMA times of three public matmul profiles with rows 8 KiB apart, beside rows that follow each
+  -- other or lie 4 KiB apart; what the memory's address map does in between is not public
   dma_start_ns = 1300, dma_done_ns = 700, -- dma: 1.3 us from semaphore to start; about 2 us fixed in all
   dma_trigger_ns = 50, -- fit: one instruction of the triggering engine
   dma_hwdge_ns = 600, dma_swdge_ns = 1000, dma_swdge_descriptor_ns = 0.83, -- dge; GpSimd's share is an estimate
@@ -58,6 +59,7 @@ local schedule_trn2 <const> = {
   hbm_bytes_per_ns = 725, -- arch3: 2.9 TB/s, four stacks, one per pair of cores
   vector_gpsimd_port = 2, vector_scalar_port = 0, -- arch3
   launch_ns = 5000, finish_ns = 5000, -- fit: the smallest kernels take 10 to 25 us
+  keep_share = 0, -- every load is done; profile.notes asks what keeping repeated ones would save
   window = 48, -- language guide: operations without data dependences may be reordered
 }
 

@@ -30,6 +30,17 @@ function model.make(options)
   return options.machine:schedule(targets.get(options.target).schedule, { progress = options.progress })
 end
 
+-- Total if loads that repeat within half of SBUF were kept on chip, as a compiler may; nil where nothing repeats.
+function model.kept_ns(machine, target, timeline)
+  if timeline:totals().repeated_loads == 0 then return nil end
+  local figures <const> = {}
+  for key, value in pairs(targets.get(target).schedule) do figures[key] = value end
+  figures.keep_share = 0.5
+  local other <const>, err <const> = machine:schedule(figures)
+  if not other then return nil, err end
+  return other.total_ns
+end
+
 local function ids(n) return array.arange(0, n, 1, "int64") end
 
 -- Bytes per second of a row; a row without length has none.

@@ -82,8 +82,10 @@ function work.run(request, job)
     if with_data then
       notes[1] = { level = "info", code = "data", message = "Values steer this kernel: the schedule is that of the data drawn for it." }
     end
+    local kept <const>, unkept <const> = model.kept_ns(result.machine, request.target, timeline)
+    if unkept then return nil, unkept end
     local stored <const>, cause <const> = model.store(timeline, request.outputs[i], {
-      target = request.target, location = result.location, source = text_of, notes = notes,
+      target = request.target, kept_ns = kept, location = result.location, source = text_of, notes = notes,
       progress = function(done, total) progress("writing", 0.6 + 0.4 * done / total) end,
       provenance = {
         kernel_file = request.shown_path or request.path, kernel_sha256 = kernel and fs.sha256(kernel) or "", entry = report.entry,

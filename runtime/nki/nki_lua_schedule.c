@@ -137,7 +137,7 @@ static void load_model(lua_State *L, int index, struct nki_schedule_model *model
     bool positive = model->tensor_ghz > 0 && model->vector_ghz > 0 && model->scalar_ghz > 0 && model->gpsimd_ghz > 0 &&
                     model->sync_ghz > 0 && model->load_columns_per_cycle > 0 && model->throttle_share > 0 &&
                     model->dma_engines == 16 && model->dma_bytes_per_ns > 0 && model->hbm_bytes_per_ns > 0 &&
-                    model->dma_transpose_hbm > 0 && model->dma_transpose_sbuf > 0;
+                    model->dma_apart_bytes >= 1 && model->dma_transpose_hbm > 0 && model->dma_transpose_sbuf > 0;
     if (!positive) luaL_error(L, "the schedule model's clocks and rates must be positive, and it has 16 DMA engines");
 }
 

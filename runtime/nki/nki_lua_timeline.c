@@ -158,37 +158,15 @@ int nki_timeline_sites(lua_State *L) {
     return 1;
 }
 
-// Loads of HBM regions that were loaded before and that nothing writes: what a compiler may keep on chip. Counts and
-// bytes; the table of regions seen is an open hash in a userdata.
+// Loads of input regions that were loaded before, and their bytes.
 static void repeated_loads(lua_State *L, const struct nki_machine *m, int64_t *loads, int64_t *bytes) {
-    size_t n = 0, slots = 64;
-    for (size_t i = 0; i < m->record.count; i++) n += m->record.items[i].bytes != 0;
-    while (slots < 2 * n) slots *= 2;
-    uint32_t *seen = lua_newuserdatauv(L, slots * sizeof *seen, 0);
-    memset(seen, 0, slots * sizeof *seen);
+    uint8_t *repeats = lua_newuserdatauv(L, m->record.count + 1, 0);
+    if (!nki_schedule_reuse(m, 0, repeats)) luaL_error(L, "not enough memory");
     *loads = *bytes = 0;
     for (size_t i = 0; i < m->record.count; i++) {
-        const struct nki_instruction *r = &m->record.items[i];
-        const struct nki_region *g = &r->region[1];
-        if (!r->bytes || r->operands < 2 || !(g->flags & NKI_REGION_HBM) || g->flags & NKI_REGION_INDIRECT) continue;
-        const struct nki_storage *st = m->storages[g->storage - 1];
-        if (!st->input || st->written_site) continue;
-        uint64_t h =
-            (g->storage * 0x9e3779b97f4a7c15ULL) ^ (g->offset * 0xff51afd7ed558ccdULL) ^ (g->extent << 7) ^ g->run;
-        h = (h ^ (h >> 29)) * 0xbf58476d1ce4e5b9ULL;
-        size_t k = (size_t)(h >> 20) & (slots - 1);
-        for (; seen[k]; k = (k + 1) & (slots - 1)) {
-            const struct nki_region *old = &m->record.items[seen[k] - 1].region[1];
-            if (old->storage == g->storage && old->offset == g->offset && old->extent == g->extent &&
-                old->run == g->run)
-                break;
-        }
-        if (seen[k]) {
-            ++*loads;
-            *bytes += (int64_t)r->bytes;
-        } else {
-            seen[k] = (uint32_t)i + 1;
-        }
+        if (repeats[i] == NKI_LOAD_FIRST) continue;
+        ++*loads;
+        *bytes += (int64_t)m->record.items[i].bytes;
     }
     lua_pop(L, 1);
 }

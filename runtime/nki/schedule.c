@@ -212,6 +212,10 @@ static void add_packet(struct sim *x, const struct nki_packet *p) {
 }
 
 static void start_dma(struct sim *x, struct nki_sched_row *row, const struct slot *slot, enum stream st) {
+    if (x->repeats && x->repeats[slot->instr] == NKI_LOAD_KEPT) { // taken to be there
+        row->busy = row->finish = row->moved = row->moved_end = row->start;
+        return;
+    }
     const struct nki_schedule_model *c = x->c;
     const struct nki_instruction *r = &x->m->record.items[slot->instr];
     row->busy = row->start + slot->cost.busy_ns;
@@ -348,6 +352,11 @@ static bool prepare(struct sim *x) {
     x->state = calloc(n + 1, sizeof *x->state);
     s->rows = calloc(n + 1, sizeof *s->rows);
     if (!x->state || !s->rows) return false;
+    if (x->c->keep_share > 0) {
+        x->repeats = malloc(n + 1);
+        int64_t room = (int64_t)(x->c->keep_share * (double)x->m->target.sbuf_bytes);
+        if (!x->repeats || !nki_schedule_reuse(x->m, room, x->repeats)) return false;
+    }
     for (size_t i = 0; i < n; i++) {
         struct state *t = &x->state[i];
         t->stream = (uint8_t)stream_of(&x->m->record.items[i]);
@@ -370,6 +379,7 @@ static bool prepare(struct sim *x) {
 static void close_sim(struct sim *x) {
     for (int st = 0; st < STREAMS; st++) free(x->list[st]);
     free(x->state);
+    free(x->repeats);
     free(x->out);
     free(x->out_first);
     free(x->out_kind);

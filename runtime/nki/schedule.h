@@ -59,7 +59,8 @@
     X(dma_bytes_per_ns)        /* one engine, one long descriptor */                                                   \
     X(dma_descriptor_ns)       /* one more descriptor */                                                               \
     X(dma_least_bytes)         /* a shorter descriptor costs as much */                                                \
-    X(dma_apart_ns)            /* more for a descriptor whose HBM rows do not follow each other */                     \
+    X(dma_apart_bytes)         /* HBM rows at multiples of this distance */                                            \
+    X(dma_apart_ns)            /* cost a descriptor this much more */                                                  \
     X(dma_start_ns)            /* from the trigger to the first packet */                                              \
     X(dma_done_ns)             /* from the last packet to the semaphore */                                             \
     X(dma_trigger_ns)          /* on the engine that triggers */                                                       \
@@ -73,6 +74,7 @@
     X(vector_scalar_port) /* 1: share the PSUM port */                                                                 \
     X(launch_ns)          /* before the first instruction */                                                           \
     X(finish_ns)          /* after the last */                                                                         \
+    X(keep_share)         /* of SBUF that could keep loaded tiles: loads repeated within it cost nothing */            \
     X(window)             /* instructions the scheduling pass looks ahead, per engine; 1: program order */
 
 struct nki_schedule_model {
@@ -189,6 +191,11 @@ struct nki_dma_shape {
 void nki_schedule_dma_shape(const struct nki_machine *m, const struct nki_instruction *r, struct nki_dma_shape *out);
 double nki_schedule_dma_service(const struct nki_machine *m, const struct nki_schedule_model *c,
                                 const struct nki_instruction *r, const struct nki_dma_shape *shape, int engine);
+
+// Loads of regions loaded before: per entry of the record. NKI_LOAD_KEPT: no more than `room` bytes of a partition were
+// loaded in between. False: no memory.
+enum { NKI_LOAD_FIRST, NKI_LOAD_KEPT, NKI_LOAD_AGAIN };
+bool nki_schedule_reuse(const struct nki_machine *m, int64_t room, uint8_t *repeats);
 
 // Dependences of the record: fills edges and first. False: no memory.
 bool nki_schedule_dependences(struct nki_schedule *s);

@@ -241,11 +241,13 @@ void nki_schedule_dma_shape(const struct nki_machine *m, const struct nki_instru
     out->element = (uint32_t)(r->bytes / out->descriptors > UINT32_MAX ? UINT32_MAX : r->bytes / out->descriptors);
 }
 
-// Whether rows lie apart in HBM: they meet other pages and channels of the memory than neighbours do.
-static bool apart(const struct nki_instruction *r) {
+// Whether rows lie a multiple of dma_apart_bytes apart in HBM, where they meet the same pages and channels.
+static bool apart(const struct nki_schedule_model *c, const struct nki_instruction *r) {
     for (int i = 0; i < r->operands; i++) {
         const struct nki_region *g = &r->region[i];
-        if (g->flags & NKI_REGION_HBM && (uint64_t)g->elements * nki_dtype_size(g->dtype) < g->extent) return true;
+        if (!(g->flags & NKI_REGION_HBM) || g->rows < 2 || g->ndim > 2 || g->extent <= g->run) continue;
+        uint64_t step = (g->extent - g->run) / (g->rows - 1);
+        if (step > g->run && step % (uint64_t)c->dma_apart_bytes == 0) return true;
     }
     return false;
 }
@@ -270,6 +272,6 @@ double nki_schedule_dma_service(const struct nki_machine *m, const struct nki_sc
     double count = shape->per_engine[engine], bytes = (double)shape->bytes[engine];
     if (bytes < count * c->dma_least_bytes) bytes = count * c->dma_least_bytes;
     double time = count * c->dma_descriptor_ns + bytes / rate;
-    if (apart(r)) time += count * c->dma_apart_ns;
+    if (apart(c, r)) time += count * c->dma_apart_ns;
     return time * streams + c->dma_descriptor_ns;
 }

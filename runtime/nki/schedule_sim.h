@@ -57,6 +57,7 @@ struct sim {
     const struct nki_machine *m;
     const struct nki_schedule_model *c;
     struct state *state;
+    uint8_t *repeats;        // what nki_schedule_reuse says; NULL: every load is done
     uint32_t *list[STREAMS]; // instructions of each stream in program order
     uint32_t length[STREAMS];
     struct window window[STREAMS];

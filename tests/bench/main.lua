@@ -107,6 +107,8 @@ if megabytes then
   print(("%-46s %10.0f MB %11.0f MB %8.2fx   4x the arrays involved"):format("peak memory of that softmax (nkiln sim)", megabytes,
     involved, megabytes / involved))
 end
+require "tests.bench.schedule_bench"()
 local started <const> = best(5, function() os.execute("build/nkiln version >/dev/null") end)
 print(("%-46s %10.1f ms %32s"):format("nkiln version", 1000 * started, "goal under 10 ms"))
 print("kernels are simulated on the CPU; nothing here is a device's time")
+require "tests.bench.calibration"

@@ -178,7 +178,12 @@ t.test("short rows cost as much as 512 B, rows apart more, HBM to HBM uses all e
     k.f.dma_copy(k.new({ 128, 512 }, "bfloat16"), k.at(x, {}, { 0, 512 }))
   end)
   t.eq(wide[1].descriptors, 128)
-  near(far:packets().finish:at(0) - far:packets().start:at(0), 9 * 20 + 8 * 1024 / 25.2 + 8 * 18, "rows apart")
+  near(far:packets().finish:at(0) - far:packets().start:at(0), 9 * 20 + 8 * 1024 / 25.2 + 8 * 18, "rows 8 KiB apart")
+  local _, nearer <const> = schedule(function(k)
+    local x <const> = k.m:input("x", nil, "bfloat16", { 128, 2048 })
+    k.f.dma_copy(k.new({ 128, 512 }, "bfloat16"), k.at(x, {}, { 0, 512 }))
+  end)
+  near(nearer:packets().finish:at(0) - nearer:packets().start:at(0), 9 * 20 + 8 * 1024 / 25.2, "rows 4 KiB apart")
   local engines <const> = {}
   for i = 16, p.start.size - 1 do engines[p.engine:at(i)] = true end
   t.eq(#engines + 1, 16)

@@ -123,3 +123,28 @@ def matmul_v2(a_t, b, block_m=8, block_n=2):
                     nisa.tensor_copy(dst=result, src=acc, engine=nisa.engine.vector)
                     nisa.dma_copy(dst=out[m + i * 128:m + i * 128 + 128, n + j * 512:n + j * 512 + 512], src=result)
     return out
+
+
+@nki.jit
+def matmul_transposing(a, b):
+    """v0 from an a that is not transposed: every tile of a is transposed by the Tensor engine where it is used."""
+    m_size, k_size = a.shape
+    n_size = b.shape[1]
+    out = nl.ndarray((m_size, n_size), dtype=a.dtype, buffer=nl.shared_hbm)
+    for m in range(0, m_size, 128):
+        for n in range(0, n_size, 512):
+            acc = nl.ndarray((128, 512), dtype=nl.float32, buffer=nl.psum)
+            for k in range(0, k_size, 128):
+                a_tile = nl.ndarray((128, 128), dtype=a.dtype, buffer=nl.sbuf)
+                b_tile = nl.ndarray((128, 512), dtype=b.dtype, buffer=nl.sbuf)
+                nisa.dma_copy(dst=a_tile, src=a[m:m + 128, k:k + 128])
+                nisa.dma_copy(dst=b_tile, src=b[k:k + 128, n:n + 512])
+                turned = nl.ndarray((128, 128), dtype=a.dtype, buffer=nl.psum)
+                nisa.nc_transpose(dst=turned, data=a_tile, engine=nisa.engine.tensor)
+                left = nl.ndarray((128, 128), dtype=a.dtype, buffer=nl.sbuf)
+                nisa.tensor_copy(dst=left, src=turned, engine=nisa.engine.vector)
+                nisa.nc_matmul(dst=acc, stationary=left, moving=b_tile, accumulate=(k > 0))
+            result = nl.ndarray((128, 512), dtype=out.dtype, buffer=nl.sbuf)
+            nisa.tensor_copy(dst=result, src=acc, engine=nisa.engine.vector)
+            nisa.dma_copy(dst=out[m:m + 128, n:n + 512], src=result)
+    return out
