@@ -353,7 +353,7 @@ static int timeline_memory(lua_State *L) {
     double *time = nki_column(L, "time", DTYPE_FLOAT64, n);
     for (size_t i = 0; i < n; i++) time[i] = b->s.memory[i].time;
     for (int q = 0; q < 4; q++) {
-        char name[8];
+        char name[24];
         snprintf(name, sizeof name, "sbuf_%d", q);
         int64_t *bytes = nki_column(L, name, DTYPE_INT64, n);
         for (size_t i = 0; i < n; i++) bytes[i] = b->s.memory[i].sbuf[q];

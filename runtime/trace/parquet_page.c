@@ -239,7 +239,7 @@ bool parquet_load_page(struct parquet *p, struct column_reader *c, struct trace_
             c->data = c->dictionary_bytes.bytes;
             c->data_end = c->data + h.size;
             if (!parquet_decode_dictionary(p, c, h.values, err)) return false;
-        } else if (h.type == DATA_PAGE || h.type == DATA_PAGE_V2) {
+        } else if ((h.type == DATA_PAGE || h.type == DATA_PAGE_V2) && h.values) {
             if (!read_page(p, c, &h, &c->bytes, err) || !begin_page(p, c, &h, err)) return false;
         }
         c->at += h.length + h.stored;

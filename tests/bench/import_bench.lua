@@ -67,7 +67,8 @@ print(("  decoding alone %.2f s, DuckDB %.2f s, ratio %.2f; Parquet %.1f MB, dat
 local script <const> = folder .. "/memory.lua"
 local out <const> = assert(io.open(script, "w"))
 out:write(([[assert(require("profile.import").parquet(%q, %q, {}))
-  for line in io.lines("/proc/self/status") do local kb = line:match("VmHWM:%%s*(%%d+)") if kb then print(kb) end end]]):format(folder .. "/only", folder .. "/p.db"))
+  for line in io.lines("/proc/self/status") do local kb = line:match("VmHWM:%%s*(%%d+)") if kb then print(kb) end end]]):format(
+  folder .. "/only", folder .. "/p.db"))
 out:close()
 local child <const> = assert(io.popen(arg[-1] .. " " .. script))
 print(("  peak memory %.0f MB (bound 256)"):format(tonumber(child:read("a")) / 1024))
