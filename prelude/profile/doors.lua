@@ -92,6 +92,12 @@ local function describe(facts, taken)
   facts.work, facts.log, facts.metrics = taken.work, taken.log, taken.metrics
   facts.neff = { path = taken.neff.path, uuid = taken.neff.uuid, name = taken.neff.name, lnc = taken.neff.lnc }
   facts.ntff, facts.parquet, facts.core, facts.outputs = taken.ntff, taken.parquet, taken.core, taken.outputs
+  -- Two outputs of one tool about one trace: a difference means that one of the two was misread.
+  local total <const> = taken.metrics and tonumber(taken.metrics.total_time)
+  if total and facts.total_s and math.abs(total - facts.total_s) > 1e-3 * total then
+    facts.notes[#facts.notes + 1] = { level = "warning", code = "metrics-differ", message = ("summary-json says %s in all, the imported tables %s"):format(
+      overview.time_text(total), overview.time_text(facts.total_s)) }
+  end
   return facts
 end
 

@@ -80,7 +80,7 @@ local function lines_of(result, style)
   end
   if not result.ok then
     local words <const> = #result.written == 0 and "no profile was written" or "written before that: " .. table.concat(result.written, ", ")
-    out[#out + 1] = style.red("FAILED") .. " the kernel does not build; " .. words
+    out[#out + 1] = style.red("FAILED") .. "  " .. words
     return table.concat(out, "\n")
   end
   for i, facts in ipairs(result.cases) do

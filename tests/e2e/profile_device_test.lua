@@ -232,6 +232,7 @@ local repaired <const> = {
   { "STANDIN_CAPTURE=ranks", "ranks" },
   { "STANDIN_VIEW=no-summary", "no-metrics" },
   { "STANDIN_VIEW=port", nil },
+  { "STANDIN_VIEW=link", nil },
   { "STANDIN_BUSY=0", nil },
   { "STANDIN_LS=bare", nil, "--target trn2" },
   { "HOME=", nil },
