@@ -382,6 +382,18 @@ t.test("reduction registers keep their order", function()
   for i = 2, #order do t.ok(set[("%d>%d"):format(order[i - 1], order[i])], ("%d after %d"):format(order[i], order[i - 1])) end
 end)
 
+t.test("progress is reported, and what it raises ends the schedule", function()
+  local k <const> = machine()
+  local tile <const> = k.new({ 128, 8 })
+  for _ = 1, 70000 do k.f.memset(tile, 0, k.enum.engine.vector) end
+  local calls <const> = {}
+  assert(k.m:schedule(figures(), { progress = function(done, total) calls[#calls + 1] = { done, total } end }))
+  t.eq(calls, { { 65536, 70000 } })
+  local ok <const>, err <const> = pcall(function() return k.m:schedule(figures(), { progress = function() error({ code = "enough" }) end }) end)
+  t.eq({ ok, type(err) == "table" and err.code }, { false, "enough" })
+  t.ok(k.m:schedule(figures()), "and the machine can be scheduled again")
+end)
+
 t.test("counts: bytes by memory, transposes once, an empty record, bad models", function()
   local list <const>, timeline <const> = schedule(function(k)
     local x <const> = k.m:input("x", nil, "bfloat16", { 128, 128 })
