@@ -460,6 +460,7 @@ function M.roll(trace, outputs)
       seen[node.id] = true
       list[#list + 1] = node
       looped = looped or node.op == "concat" or node.op == "slice" or node.op == "select" or node.op == "transpose"
+        or node.op == "broadcast"
       for _, input in ipairs(node.inputs) do stack[#stack + 1] = input end
     end
   end

@@ -91,19 +91,40 @@ local function number_literal(value)
   return nil
 end
 
--- The reference's own default of a parameter where it is a plain literal: a number, a bool, or a string.
-local function default_value(node)
+-- The reference's own default of a parameter where it is a number that can be told without running it, a bool, or a string:
+-- a literal, arithmetic on literals, or a constant of the module that is assigned once.
+local function default_value(reference, node, depth)
+  depth = depth or 0
   if node.type == "Constant" and (node.kind_of == "int" or node.kind_of == "float" or node.kind_of == "bool") then return node.value end
   if node.type == "Constant" and type(node.value) == "string" then return node.value end
-  local negated <const> = node.type == "UnaryOp" and node.op == "USub" and node.operand.type == "Constant" and node.operand.value
-  if type(negated) == "number" then return -negated end
+  if depth > 8 then return nil end
+  if node.type == "Name" then
+    local found, times = nil, 0
+    for _, statement in ipairs(python.record(reference.module).tree.body) do
+      if statement.type == "Assign" and #statement.targets == 1 and statement.targets[1].type == "Name" and statement.targets[1].id == node.id then
+        found, times = statement.value, times + 1
+      end
+    end
+    return times == 1 and default_value(reference, found, depth + 1) or nil
+  elseif node.type == "UnaryOp" and node.op == "USub" then
+    local value <const> = default_value(reference, node.operand, depth + 1)
+    return type(value) == "number" and -value or nil
+  elseif node.type == "BinOp" then
+    local a <const>, b <const> = default_value(reference, node.left, depth + 1), default_value(reference, node.right, depth + 1)
+    if type(a) ~= "number" or type(b) ~= "number" then return nil end
+    if node.op == "Div" and b ~= 0 then return a / b end
+    if node.op == "Mult" then return a * b end
+    if node.op == "Add" then return a + b end
+    if node.op == "Sub" then return a - b end
+    if node.op == "Pow" and (math.type(a) == "float" or math.type(b) == "float" or b < 0) then return a ^ b end
+  end
   return nil
 end
 
 -- The same as text.
 local function default_text(reference, name)
   local node <const> = reference.params.defaults[name]
-  local value <const> = node and default_value(node)
+  local value <const> = node and default_value(reference, node)
   if value == nil then return nil end
   return type(value) == "string" and ("%q"):format(value) or number_literal(value)
 end
@@ -135,7 +156,7 @@ local function settle(reference, cases, listed, ordered)
   for _, name in ipairs(names) do
     local first, anywhere = nil, false
     for i in ipairs(listed) do anywhere = anywhere or given[i][name] ~= nil end
-    local default <const> = reference.params.defaults[name] and default_value(reference.params.defaults[name])
+    local default <const> = reference.params.defaults[name] and default_value(reference, reference.params.defaults[name])
     -- A number of the reference is one of the kernel; a flag or a mode only where a case names it.
     if anywhere or type(default) == "number" then
       for i, args in ipairs(listed) do
@@ -165,34 +186,41 @@ local function docstring(reference, cases, job)
   return function(facts)
     local lines <const> = {}
     local doc <const> = reference.doc
-    lines[#lines + 1] = ("%s, row by row."):format(doc and doc:match("^%s*([^\n]-)%.?%s*\n") or doc and doc:match("^%s*([^\n]-)%.?%s*$")
+    local function say(...) lines[#lines + 1] = select("#", ...) > 1 and (...):format(select(2, ...)) or (...) end
+    local function type_of(dtype) return dtype:gsub("^any:.*", "the same type"):gsub("^any$", "a float type") end
+    say("%s, row by row.", doc and doc:match("^%s*([^\n]-)%.?%s*\n") or doc and doc:match("^%s*([^\n]-)%.?%s*$")
       or ("Computes what the reference %s computes"):format(reference.name))
-    lines[#lines + 1] = ""
-    lines[#lines + 1] = "Args:"
+    say("")
+    say("Args:")
     for _, argument in ipairs(job.arguments) do
       if argument.kind == "tensor" then
-        lines[#lines + 1] = ("    %s: %s tensor in HBM, [%s] in the first case."):format(argument.name, argument.dtype, table.concat(argument.shape, ", "))
+        say("    %s: %s, %s.", argument.name, type_of(argument.dtype), facts.argument_shape(argument.name))
       else
-        lines[#lines + 1] = ("    %s: a number, fixed when the kernel is built."):format(argument.name)
+        say("    %s: a number, fixed when the kernel is built.", argument.name)
       end
     end
-    lines[#lines + 1] = "Returns:"
+    say("Returns:")
     for _, output in ipairs(facts.outputs) do
-      lines[#lines + 1] = ("    %s: %s tensor, [%s] in the first case."):format(output.name, output.dtype, table.concat(output.tensor.shape, ", "))
+      say("    %s: %s, %s.", output.name, type_of(output.dtype), facts.result_shape(output))
     end
-    lines[#lines + 1] = "Notes:"
-    if facts.plan == "rows" then
-      lines[#lines + 1] = "    Whole rows stay in SBUF: each input is read once, each output written once."
-      lines[#lines + 1] = ("    Rows of up to %d columns fit."):format(facts.limit)
+    say("")
+    if facts.folded then
+      say("Tiling: one long row, folded over the 128 partitions where its length allows.")
+    elseif facts.plan == "rows" then
+      say("Tiling: 128 rows at a time, one a partition, whole rows of up to %d columns in SBUF.", facts.limit)
     elseif facts.plan == "resident" then
-      lines[#lines + 1] = "    Input rows stay in SBUF and are read once; temporaries are made in column chunks."
-      lines[#lines + 1] = ("    Rows of up to %d columns fit."):format(facts.limit)
+      say("Tiling: 128 rows at a time, one a partition; input rows of up to %d columns stay in SBUF,", facts.limit)
+      say("temporaries are made %d columns at a time.", facts.chunk)
     else
-      lines[#lines + 1] = "    Rows are longer than SBUF: columns are streamed, once per pass."
+      say("Tiling: 128 rows at a time, one a partition, %d columns at a time, in %d %s over the row.", facts.chunk, facts.passes,
+        facts.passes == 1 and "pass" or "passes")
     end
-    lines[#lines + 1] = "    All arithmetic between load and store is float32."
-    lines[#lines + 1] = "    Derived from the reference and verified on the NKI machine (simulated) for"
-    for _, case in ipairs(cases) do lines[#lines + 1] = "    " .. case.text end
+    if facts.plan ~= "stream" or facts.passes == 1 then -- taken back where the record says otherwise
+      say("Each input is read once and each output written once.")
+    end
+    say("Arithmetic: float32 between load and store.")
+    say("Proved on the NKI machine (simulated, no device) against the reference, for")
+    for _, case in ipairs(cases) do say("    " .. case.text) end
     return lines
   end
 end
@@ -260,11 +288,15 @@ function work.run(request, job)
       return result
     end
     result.traffic[i] = traffic(run.record)
+    -- The contract claims only what the record shows.
+    for _, tensor in ipairs(result.traffic[i]) do
+      if tensor.role == "input" and tensor.read > tensor.bytes then result.text = result.text:gsub("    Each input is read once[^\n]*\n", "", 1) end
+    end
     result.instructions = result.instructions or run.stats.instructions
   end
   progress("proving the kernel", 0.4)
   local verdict <const>, why <const> = verify.run({
-    path = name .. ".py", source = derived.text, cases = cases, reference = reference, target = request.target,
+    path = name .. ".py", source = result.text, cases = cases, reference = reference, target = request.target,
       version = request.nki_version, seeds = request.seeds,
     private_seed = request.private_seed, distributions = request.distributions, progress = function(p) progress(p.text) end,
   })

@@ -18,8 +18,32 @@ function M.main_columns(layout)
   return n
 end
 
+-- An extent of a view that no axes of the argument make up: the same number in every case, or a part of some of the axes.
+local function part_of_axes(leaf, axis, extent_text, others)
+  local e <const> = (leaf.info.view or leaf.source.shape)[axis]
+  local same = true
+  for _, other in ipairs(others) do same = same and other.view[axis] == e end
+  if same then return tostring(e) end
+  for first = 1, #leaf.source.shape do
+    for last = first, #leaf.source.shape do
+      local ratio, fits = nil, true
+      local names <const> = {}
+      for a = first, last do names[#names + 1] = extent_text(leaf.source.name, a - 1) end
+      for _, other in ipairs(others) do
+        local n = 1
+        for a = first, last do n = n * (other.shape[a] or 0) end
+        ratio = ratio or n // other.view[axis]
+        fits = fits and #other.shape == #leaf.source.shape and n == ratio * other.view[axis]
+      end
+      if fits and ratio >= 2 then return ("%s // %d"):format(table.concat(names, " * "), ratio) end
+    end
+  end
+  refuse(leaf.node, "axis %d of this view changes with the case in a way that the kernel cannot tell from the shapes", axis - 1)
+end
+
 -- Text of each extent of a leaf's view, in terms of its argument's shape. `extent_text` names an argument's axis.
-function M.dim_texts(leaf, extent_text)
+-- `others` has the view's and the argument's shape in every case.
+function M.dim_texts(leaf, extent_text, others)
   local source <const>, shape <const> = leaf.source, leaf.info.view or leaf.source.shape
   local texts <const> = {}
   if source.op == "arange" then
@@ -49,7 +73,7 @@ function M.dim_texts(leaf, extent_text)
       if source.shape[at] == 1 and leaf.info.view == nil then at = at + 1 end
     end
     if parts == nil or #parts == 0 then
-      texts[i] = tostring(e)
+      texts[i] = part_of_axes(leaf, i, extent_text, others)
       leaf.assumed = true
     else
       texts[i] = table.concat(parts, " * ")

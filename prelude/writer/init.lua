@@ -24,7 +24,9 @@ local function structure(nodes)
   local list <const>, number <const> = {}, {}
   for i, node in ipairs(nodes) do
     number[node.id] = i
-    local parts <const> = { node.op, node.name or "", tostring(node.keepdims), node.value_key or "" }
+    -- Whole numbers may change with the shape (settled below), other constants may not.
+    local value <const> = node.op == "const" and math.type(node.value) == "integer" and "int" or node.value_key or ""
+    local parts <const> = { node.op, node.name or "", tostring(node.keepdims), value }
     if node.op == "reduce" then parts[#parts + 1] = #node.axes end
     if node.op == "transpose" then parts[#parts + 1] = table.concat(node.axes, ",") end
     for _, input in ipairs(node.inputs) do parts[#parts + 1] = number[input.id] end
@@ -133,6 +135,32 @@ function M.derive(job)
     end
   end
 
+  -- Whole numbers of the reference that are not the same in each case: what they are in terms of n.
+  local samples <const> = extents.samples(job, chosen)
+  local const_text <const> = {}
+  local function settle_constants(n_name)
+    for j, node in ipairs(chosen.layout.nodes) do
+      if node.op == "const" and math.type(node.value) == "integer" then
+        local differs, list <const> = false, {}
+        for i, entry in ipairs(job.traces) do
+          local value <const> = entry.layout.nodes[j].value
+          differs = differs or value ~= node.value
+          list[i] = { value, extents.main_columns(entry.layout) }
+        end
+        if differs then
+          const_text[node.id] = extents.relation({ [node.value] = list }, extents.main_columns(chosen.layout), node.value, n_name)
+          if not const_text[node.id] then
+            local user = node
+            for _, other in ipairs(chosen.layout.nodes) do
+              for _, input in ipairs(other.inputs) do if input == node and user == node then user = other end end
+            end
+            refuse(user, "a number here is %d in one case and not in another, in a way that the kernel cannot tell from the shapes", node.value)
+          end
+        end
+      end
+    end
+  end
+
   local taken <const> = { table.unpack(reserved_words) }
   for _, argument in ipairs(job.arguments) do taken[#taken + 1] = argument.name end
   local is_taken <const> = {}
@@ -184,7 +212,8 @@ function M.derive(job)
       if chosen.layout.k == 1 and info.view == nil then main_axis = #info.source.shape - 1 end
     end
   end
-  local lowered <const> = lower.lower(chosen.nodes, dim_text, job.name_of or function() end)
+  settle_constants(n_name)
+  local lowered <const> = lower.lower(chosen.nodes, dim_text, job.name_of or function() end, const_text)
   local merged <const> = lowered.merged
   if #merged == 0 then merged[1] = { extent = 1, first = 1, last = 0 } end
   local row_axis <const> = #merged
@@ -194,7 +223,18 @@ function M.derive(job)
   -- Texts of extents.
   local rank <const> = #lowered.layout.space
   local texts_of <const> = {}
-  for _, leaf in ipairs(lowered.leaves) do texts_of[leaf] = extents.dim_texts(leaf, extent_text) end
+  for _, leaf in ipairs(lowered.leaves) do
+    local others <const> = {}
+    for j, node in ipairs(chosen.layout.nodes) do
+      if node == leaf.node then
+        for i, entry in ipairs(job.traces) do
+          local info <const> = entry.layout.of[entry.layout.nodes[j].id]
+          others[i] = { view = info.view or info.source.shape, shape = info.source.shape }
+        end
+      end
+    end
+    texts_of[leaf] = extents.dim_texts(leaf, extent_text, others)
+  end
   local prologue <const> = {}
   local rows_names <const> = {}
   for j, axis in ipairs(merged) do
@@ -365,7 +405,6 @@ function M.derive(job)
   end
   local function width_of(n) if n == main then return n_name end return domains[n] end
   -- A width of a result: one of the kernel's, or a part or multiple of n.
-  local samples <const> = extents.samples(job, chosen)
   local function width_text(n) return width_of(n) or extents.relation(samples, main, n, n_name) end
   if lowered.folded then
     local total <const> = fresh("size")
@@ -402,7 +441,7 @@ function M.derive(job)
   for _, output in ipairs(outputs) do
     local dtype = dtype_names[output.dtype] or "nl." .. output.dtype
     for _, argument in ipairs(job.arguments) do
-      if argument.kind == "tensor" and not argument.dtypes and argument.dtype == output.dtype and dtype:find("^nl%.")
+      if argument.kind == "tensor" and not argument.dtypes and argument.dtype == output.dtype and dtype:find("^nl%.") and argument == job.arguments[1]
         and output.tensor.declared == argument.dtype then dtype = argument.name .. ".dtype" end
     end
     output.dtype_text = dtype
@@ -416,7 +455,7 @@ function M.derive(job)
       local label <const> = t.name .. shape
       if not view_names[label] then
         local plain <const> = #t.leaf.source.shape == #merged + 1 and t.leaf.info.view == nil and not lowered.folded and #merged == 1
-          and t.deps[1] and t.tail == "n" and not varied[t.name]
+          and (t.deps[1] or t.leaf.source.shape[1] == 1) and (t.tail == "n" or t.leaf.source.shape[2] == 1) and not varied[t.name]
         if plain then
           view_names[label] = t.name
         else
@@ -448,8 +487,45 @@ function M.derive(job)
   for i, output in ipairs(outputs) do returns[i] = output.name end
   for j = 1, #merged do loop_names[j] = j == row_axis and vars.r or fresh("i" .. j - 1) end
 
+  -- Shapes in words, for the docstring.
+  local function lead_words(lead, varies)
+    if varies then return "..., " end
+    local ones = true
+    for _, e in ipairs(lead) do ones = ones and e == 1 end
+    if #lead == 0 then return "" end
+    if ones then return ("1, "):rep(#lead) end
+    return #lead == 1 and "rows, " or "..., "
+  end
+  local function tail_words(shape, n)
+    if k == 1 then return shape[#shape] == 1 and "1" or width_text(n) or tostring(n) end
+    return table.concat(shape, ", ", math.max(1, #shape - k + 1))
+  end
+  local function argument_shape(name)
+    for _, input in ipairs(chosen.trace.inputs) do
+      if input.name == name then
+        local lead <const> = { table.unpack(input.shape, 1, math.max(0, #input.shape - k)) }
+        local known = nil
+        for _, leaf in ipairs(lowered.leaves) do if leaf.source == input and leaf.info.view == nil then known = leaf.info.n end end
+        if not known and k == 1 then return "[" .. table.concat(input.shape, ", ") .. "] in the first case" end
+        return "[" .. lead_words(lead, varied[name]) .. tail_words(input.shape, known) .. "]"
+      end
+    end
+  end
+  local function result_shape(output)
+    local shape <const> = output.tensor.shape
+    local whole <const> = output.tail == "n" and product({ table.unpack(shape, math.max(1, #shape - k + 1)) }) == output.n
+    if not whole then
+      if shape[#shape] == 1 or #shape == 1 or output.tail == "one" then
+        return shape[#shape] == 1 and "[..., 1]" or #shape == 1 and "[rows]" or "[...]"
+      end
+      return "[" .. table.concat(shape, ", ") .. "] in the first case"
+    end
+    return "[" .. lead_words({ table.unpack(shape, 1, #shape - k) }, any_varied) .. tail_words(shape, output.n) .. "]"
+  end
+
   local text <const>, assumed <const> = emit.kernel({
     program = program, vars = vars, name = job.name, signature = table.concat(signature, ", "), docstring = job.docstring({
+      argument_shape = argument_shape, result_shape = result_shape, passes = program.passes and #program.passes + 1,
       plan = plan, limit = limit, n_name = n_name, outputs = outputs, chunk = chunk, folded = lowered.folded,
     }),
     relation = function(value) return extents.relation(samples, main, value, n_name) end,

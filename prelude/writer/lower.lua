@@ -210,7 +210,7 @@ function Lower:leaf(node, info)
 end
 
 function Lower:scalar_leaf(node)
-  if node.op == "const" then return self.terms:scalar(node.value) end
+  if node.op == "const" then return self.terms:scalar(node.value, self.const_text[node.id]) end
   if node.op == "param" then return self.terms:scalar(node.value, node.name) end
   return self.terms:scalar(node.value, self.dim_text(node.name, node.axis))
 end
@@ -284,9 +284,10 @@ function Lower:term(node)
   return out
 end
 
--- graph: {outputs = {nodes}, trace}. dim_text(input_name, axis) -> Python expression; name_of(node) -> name or nil.
+-- graph: {outputs = {nodes}, trace}. dim_text(input_name, axis) -> Python expression; name_of(node) -> name or nil;
+-- const_text[id] -> Python expression of a whole number that changes with the case.
 -- Returns {terms, outputs = {terms}, layout, merged, fixed = {scalars whose value the kernel assumes}}.
-function M.lower(outputs, dim_text, name_of)
+function M.lower(outputs, dim_text, name_of, const_text)
   local layout <const> = layout_module.analyse(outputs)
   local rows_free = true -- no operand has rows of its own
   for _, extent in ipairs(layout.space) do rows_free = rows_free and extent == 1 end
@@ -318,6 +319,7 @@ function M.lower(outputs, dim_text, name_of)
   end
   local self <const> = setmetatable({
     layout = layout, terms = terms_module.new(), done = {}, leaf_of = leaf_of, fixed = {}, dim_text = dim_text, name_of = name_of,
+    const_text = const_text or {},
   }, Lower)
   local out <const> = {}
   for i, node in ipairs(outputs) do out[i] = self:term(node) end

@@ -52,7 +52,7 @@ local function base_name(t)
   if t.op == "input" then return t.name .. "_t" end
   if t.hint then return t.tail == "n" and t.hint .. "_t" or t.hint end
   if t.op == "reduce" then return reduce_bases[t.f] end
-  if t.op == "act" then return t.f .. "_t" end
+  if t.op == "act" then return t.tail == "n" and t.f .. "_t" or "row_" .. t.f end
   if t.compare then return "is_" .. t.op end
   return op_bases[t.op] or t.op
 end
@@ -125,11 +125,11 @@ end
 -- The block of a pass over rows of n columns: chunks of other widths have a loop of their own.
 function Program:chunks_of(pass, n)
   local widths <const> = self.passes[pass]
-  if not widths[n] then
-    widths[n] = self:new_block(self.row_level, { chunk = true, n = n })
-    widths[#widths + 1] = widths[n]
+  if not widths.of[n] then
+    widths.of[n] = self:new_block(self.row_level, { chunk = true, n = n })
+    widths[#widths + 1] = widths.of[n]
   end
-  return widths[n]
+  return widths.of[n]
 end
 
 -- A reference to a tile as an operand: {tile, text of the slice}.
@@ -353,6 +353,8 @@ end
 
 -- A term as a predicate: a uint8 tile of 0 and 1.
 function Program:truth(c, user)
+  -- A bool of the caller's is one already.
+  if c.op == "input" and self.inputs[c.name].dtype == "bool" and (c.tail == "n" or user.tail ~= "n") then return self:value(c) end
   local block = self:block_of(c)
   local wide <const> = c.tail == "one" and user.tail == "n"
   local key <const> = "mask:" .. c.id .. (wide and ":wide" or "")
@@ -607,7 +609,7 @@ function M.build(lowered, inputs, outputs, order, row_axis, plan, reserved)
   else
     self.pre = self:new_block(self.row_level)
     for pass = 0, depth_max do
-      self.passes[pass] = {}
+      self.passes[pass] = { of = {} }
       self.posts[pass] = self:new_block(self.row_level)
     end
     local reductions <const> = {}

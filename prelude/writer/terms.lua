@@ -72,6 +72,7 @@ function Terms:scalar_op(name, a, b)
   elseif name == "div" and b.constant and b.value == 1 then
     return a
   end
+  if name == "sub" and a.constant and a.value == 0 then return self:scalar(value, "-" .. wrap(b)) end
   if signs[name] then return self:scalar(value, wrap(a) .. " " .. signs[name] .. " " .. wrap(b)) end
   return self:scalar(value, name .. "(" .. a.text .. ", " .. b.text .. ")")
 end

@@ -106,3 +106,48 @@ def instance_norm(x):
 def center_unit(x):
     x = x - x.mean(-1, keepdim=True)
     return x / (x.norm(dim=-1, keepdim=True) + 1e-6)
+
+
+class RMSNorm(nn.Module):
+    def __init__(self, dim, eps=1e-6):
+        super().__init__()
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(dim))
+
+    def forward(self, x):
+        return (x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + self.eps)).type_as(x) * self.weight
+
+
+def gain_set(x, w):
+    norm = nn.LayerNorm(x.shape[-1])
+    with torch.no_grad():
+        norm.weight.copy_(w)
+    return nn.Sequential(norm, nn.GELU())(x)
+
+
+def losses(x, y):
+    return F.kl_div(F.log_softmax(y, -1), F.softmax(x, -1), reduction="none").sum(-1), F.cosine_similarity(x, y, dim=-1)
+
+
+def moments(x):
+    variance, mean = torch.var_mean(x, dim=-1, keepdim=True, correction=0)
+    return (x - mean) * torch.rsqrt(variance + 1e-5), F.selu(mean) + F.softsign(mean)
+
+
+def in_place(x):
+    y = x.clone()
+    y.sub_(y.mean(-1, keepdim=True)).mul_(2.0)
+    return y.clamp_(-1, 1) + x.clamp_max(1.5)
+
+
+def heads(x, w):
+    h = x.view(x.shape[0], 4, 16)
+    h = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-6) * w
+    return h.reshape(x.shape[0], 64)
+
+
+def rows_in_turn(x):
+    out = torch.empty_like(x)
+    for i in range(x.size(0)):
+        out[i] = torch.softmax(x[i], dim=0)
+    return out
