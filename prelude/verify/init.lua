@@ -15,7 +15,10 @@
 -- Worst ratio of error to bound: up to 2 passes, up to 8 is reported, above fails.
 --
 -- Non-finite policy: the output must be finite wherever the reference is, and infinite where it is infinite on finite inputs;
--- a row of NaN or infinity must not reach other rows; where the reference gives NaN differences are noted, not judged.
+-- a row of NaN or infinity must not reach other rows; where the reference gives NaN the kernel must on ordinary (normal) inputs,
+-- on the hostile ones, where NaN may come of a degenerate row, differences are noted.
+--
+-- A float argument of the case is moved by a quarter once: a kernel that holds its value as a constant does not follow.
 
 local array <const> = require "rt.array"
 local core <const> = require "reference.core"
@@ -108,19 +111,23 @@ local function same_shape(a, b)
 end
 
 -- Judge one output of one run of the exact mode. Returns {ok, ...}.
-local function judge_algorithm(actual, expected, spread, special)
+-- `special`: the inputs hold NaN or infinity; `plain`: they are ordinary numbers, on which NaN is an answer like any other.
+local function judge_algorithm(actual, expected, spread, special, plain)
   local tolerance = array.binary("add", array.binary("multiply", array.unary("abs", clean(expected)), verify.ALGORITHM_RELATIVE), 1e-300)
   if spread then tolerance = array.binary("add", tolerance, array.binary("multiply", row_max(clean(spread)), verify.CONDITION_FACTOR)) end
   -- Where the reference itself has no answer (NaN), or in a poisoned run no finite one, there is nothing to judge.
   local judged <const> = special and array.unary("isfinite", expected) or array.unary("logical_not", array.unary("isnan", expected))
   local zero <const> = array.new("float64", {}, 0.0)
-  local stats <const> = array.errors(array.where(judged, actual, zero), array.where(judged, expected, zero), { bound = tolerance, tile = { 128, 512 } })
   local raw <const> = array.errors(actual, expected)
+  local stats = array.errors(array.where(judged, actual, zero), array.where(judged, expected, zero), { bound = tolerance, tile = { 128, 512 } })
+  local domain <const> = plain and stats.mismatches == 0 and raw.mismatches > 0
+  if domain then stats = array.errors(actual, expected, { bound = tolerance, tile = { 128, 512 } }) end
   local out <const> = {
     max_abs = stats.max_abs, max_rel = stats.max_rel, rel_l2 = stats.rel_l2, ratio = stats.worst_ratio, over = stats.over_bound, count = stats.count,
     mismatches = stats.mismatches, noted = raw.mismatches > stats.mismatches and raw.mismatches - stats.mismatches or nil,
   }
   out.ok = out.mismatches == 0 and (out.over or 0) == 0
+  out.domain = domain or nil
   if not out.ok then
     local index <const> = out.mismatches > 0 and stats.first_mismatch or stats.worst_ratio_index or stats.max_abs_index or 0
     out.worst = tile_of(actual.shape, index)
@@ -191,9 +198,8 @@ local function record_facts(record, declared)
   for _, tensor in ipairs(totals.tensors) do
     if tensor.role == "output" then facts.contraction = math.max(facts.contraction, tensor.contraction or 0) end
   end
-  local widest_allowed = 1.0
-  for _, dtype in ipairs(declared) do widest_allowed = math.min(widest_allowed, unit_roundoff[dtype] or 1.0) end
-  facts.declared_roundoff = widest_allowed
+  facts.declared_roundoff = 0.0 -- of the narrowest float among the inputs
+  for _, dtype in ipairs(declared) do facts.declared_roundoff = math.max(facts.declared_roundoff, unit_roundoff[dtype] or 0.0) end
   -- Instructions that write an on-chip tile narrower than anything the case declares.
   local n <const> = math.min(record:len(), 20000)
   for i = 1, n do
@@ -279,6 +285,42 @@ local function contraction_blocks(job, arguments, inputs, which)
   end
 end
 
+-- A kernel that was given scale=0.125 must follow another scale too: float arguments are moved by a quarter and exact mode is
+-- judged once more. Returns a text when it does not follow, nil when it does, or when kernel or reference takes no other value.
+local function follows_scalars(job, case, arguments, inputs, elements)
+  local moved <const>, listed <const>, names <const> = {}, {}, {}
+  for i, arg in ipairs(case.args) do
+    local copy <const>, entry <const> = {}, {}
+    for k, v in pairs(arg) do copy[k] = v end
+    for k, v in pairs(arguments[i]) do entry[k] = v end
+    if arg.kind == "value" and math.type(arg.value) == "float" and arg.value ~= 0 and math.abs(arg.value) < math.huge then
+      copy.value, entry.value = arg.value * 1.25, arg.value * 1.25
+      names[#names + 1] = ("%s=%.9g"):format(arg.name, copy.value)
+    end
+    moved[i], listed[i] = copy, entry
+  end
+  if #names == 0 then return nil end
+  local other <const> = {}
+  for k, v in pairs(case) do other[k] = v end
+  other.args = moved
+  local exact <const> = run_kernel(job, other, "exact", inputs, 1)
+  if not exact.ok then return nil end
+  local ran <const>, expected <const> = pcall(expected_of, job.reference, listed, inputs)
+  if not ran or not expected or #expected ~= #exact.outputs then return nil end
+  local spread <const> = spread_of(job.reference, listed, inputs, expected, elements)
+  for i, output in ipairs(exact.outputs) do
+    local got <const>, want <const> = output.array:cast("float64"), expected[i].array
+    if not same_shape(got.shape, want.shape) then return nil end
+    local algorithm <const> = judge_algorithm(got, want, spread[i])
+    if not algorithm.ok then
+      local w <const> = algorithm.worst
+      return ("with %s output %s is wrong: at [%s] got %.9g, want %.9g; the kernel does not follow this argument"):format(table.concat(names, ", "),
+        output.name, table.concat(w.index, ","), w.got, w.want)
+    end
+  end
+  return nil
+end
+
 -- Verify one case. Returns {ok, verdict, runs = {...}} or nil, err for a reference that fails.
 local function verify_case(job, case, progress)
   local arguments <const>, elements <const> = arguments_of(case)
@@ -294,7 +336,7 @@ local function verify_case(job, case, progress)
     local inputs <const> = inputs_module.make(arguments, distribution, seed)
     local hashes <const> = {}
     for name, value in pairs(inputs) do hashes[name] = value:hash() end
-    local run <const> = { distribution = distribution.name, scale = distribution.scale, private = distribution.private,
+    local run <const> = { distribution = distribution.name, scale = distribution.scale, mean = distribution.mean, private = distribution.private,
       seed = not distribution.private and seed or nil }
     result.runs[#result.runs + 1] = run
     local exact <const> = run_kernel(job, case, "exact", inputs, 1)
@@ -338,14 +380,15 @@ local function verify_case(job, case, progress)
         result.text = ("output %s has shape %s, the reference gives %s"):format(output.name, shape_text(got.shape), shape_text(want.shape))
         return result
       end
-      local algorithm = judge_algorithm(got, want, spread[i], distribution.special)
+      local plain <const> = distribution.name == "normal" and not distribution.scale and not distribution.mean
+      local algorithm = judge_algorithm(got, want, spread[i], distribution.special, plain)
       if not algorithm.ok and algorithm.mismatches == 0 and algorithm.over <= math.max(2, algorithm.count // 100) and elements <= 1000000 then
         -- A few elements only: it may be a step of the reference (round, floor, a comparison) that an input stands right on, where
         -- the last bit of the reference's own arithmetic decides. More trials show it.
         local wide <const> = spread_of(job.reference, arguments, inputs, expected, elements, 24)[i]
         if wide then
           spread[i] = array.binary("maximum", spread[i], wide)
-          algorithm = judge_algorithm(got, want, spread[i], distribution.special)
+          algorithm = judge_algorithm(got, want, spread[i], distribution.special, plain)
         end
       end
       run.algorithm = run.algorithm and run.algorithm.ok and algorithm or run.algorithm or algorithm
@@ -356,6 +399,7 @@ local function verify_case(job, case, progress)
       if algorithm.noted then result.noted = (result.noted or 0) + algorithm.noted end
       if not algorithm.ok and worst.ok then
         worst.ok, worst.worst, worst.output, worst.distribution = false, algorithm.worst, output.name, distribution.name
+        worst.domain = algorithm.domain
         worst.over, worst.mismatches, worst.count, worst.rel_l2 = algorithm.over, algorithm.mismatches, algorithm.count, algorithm.rel_l2
         worst.pattern = patterns.explain(got, want, contraction_blocks(job, arguments, inputs, i))
         result.ok, result.verdict = false, "algorithm"
@@ -370,7 +414,8 @@ local function verify_case(job, case, progress)
       end
       if d == 1 then
         result.outputs = result.outputs or {}
-        result.outputs[i] = { name = output.name, dtype = chip_out.dtype, shape = chip_out.shape }
+        result.outputs[i] = { name = output.name, dtype = chip_out.dtype, shape = chip_out.shape,
+          narrower = facts.declared_roundoff > 0 and (unit_roundoff[chip_out.dtype] or 0) > facts.declared_roundoff or nil }
       end
     end
     if not result.ok then break end
@@ -386,6 +431,11 @@ local function verify_case(job, case, progress)
         break
       end
       result.stats = chip.stats
+      local astray <const> = follows_scalars(job, case, arguments, inputs, elements)
+      if astray then
+        result.ok, result.verdict, result.text = false, "algorithm", astray
+        break
+      end
     end
   end
   if result.ok and result.rounding.grade == "fail" then result.ok, result.verdict = false, "rounding" end
@@ -433,7 +483,14 @@ function verify.describe(result)
       say("      algorithm: output %s, %s of %d elements wrong on %s inputs; worst at [%s] (tile %d, partition %d): got %s, want %s", a.output,
         a.mismatches > 0 and a.mismatches or a.over, a.count, a.distribution, table.concat(w.index, ","), w.tile, w.partition,
           ("%.9g"):format(w.got), ("%.9g"):format(w.want))
-      if a.pattern then say("      %s", a.pattern) end
+      if a.domain then
+        say("      the reference gives NaN on ordinary inputs and the kernel numbers; where such inputs cannot occur, give a case with a file (x=@x.npy)")
+      elseif a.pattern then
+        say("      %s", a.pattern)
+      end
+    end
+    for _, output in ipairs(case.outputs or {}) do
+      if output.narrower then say("      output %s is %s, narrower than the inputs: judged as rounded to it", output.name, output.dtype) end
     end
     if r.grade ~= "pass" and case.verdict ~= "algorithm" then
       say("      rounding: output %s loses %s times what its dtypes allow on %s inputs%s", r.output or "?", figure(r.ratio), r.distribution or "?",

@@ -14,10 +14,12 @@ M.distributions = {
   { name = "normal", private = true },
   { name = "outlier", why = "one element of 1e4" },
   { name = "integers", why = "small integers: products and short sums are exact, so any difference is a bug" },
+  { name = "wide", why = "magnitudes from 1e-6 to 1e6: a clip, a threshold or a flush to zero shows" },
   { name = "large", why = "values near 1e4: a missing maximum subtraction overflows" },
   { name = "tiny", why = "subnormal range: a term such as eps dominates" },
   { name = "all_equal", why = "one value everywhere: a missing or doubled element shows in every sum" },
   { name = "cancellation", why = "sums that nearly cancel" },
+  { name = "normal", mean = 100.0, why = "a mean far above the deviation: a variance as a difference of squares cancels" },
   { name = "hot_row", why = "one row times 1e4: rows must not mix" },
   { name = "signed_zeros", why = "+0 and -0" },
   { name = "normal", scale = 30.0, why = "wide range: tails of exponentials" },
@@ -29,11 +31,21 @@ M.distributions = {
 local float <const> = { float32 = true, float16 = true, bfloat16 = true, float64 = true, tfloat32 = true, float8_e4m3 = true,
   float8_e5m2 = true, float8_e4m3fn = true }
 
+-- Powers of two that "wide" spans on either side of 1.
+local span <const> = { float16 = 8, float8_e4m3 = 4, float8_e4m3fn = 4, float8_e5m2 = 8 }
+
+local function wide(dtype, shape, seed)
+  local reach <const> = span[dtype] or 20
+  local deviate <const> = array.random({ dtype = "float64", shape = shape, seed = seed, dist = "normal" })
+  local power <const> = array.random({ dtype = "float64", shape = shape, seed = seed + 1, dist = "uniform", low = -reach * 0.6931, high = reach * 0.6931 })
+  return array.binary("multiply", deviate, array.unary("exp", power)):cast(dtype)
+end
+
 -- How many distributions a case of `elements` input elements gets.
 function M.count_for(elements)
   if elements > 16000000 then return 2 end
   if elements > 4000000 then return 3 end
-  if elements > 1000000 then return 6 end
+  if elements > 1000000 then return 7 end
   return #M.distributions
 end
 
@@ -57,13 +69,13 @@ function M.make(arguments, distribution, seed)
         name = "normal"
       end
       local request <const> = { dtype = arg.dtype == "bool" and "uint8" or arg.dtype, shape = arg.shape, seed = mixed(seed, arg.name), dist = name }
-      if distribution.scale and name == "normal" then request.scale = distribution.scale end
+      if name == "normal" then request.scale, request.mean = distribution.scale, distribution.mean end
       if arg.dtype == "bool" then
         request.low, request.high = 0, 1
       elseif arg.dtype:find("^u") then
         request.low, request.high = 0, 16
       end
-      local value = array.random(request)
+      local value = name == "wide" and wide(arg.dtype, arg.shape, request.seed) or array.random(request)
       if arg.dtype == "bool" then value = value:cast("bool") end
       out[arg.name] = value
       first = false

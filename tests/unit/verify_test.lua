@@ -77,3 +77,79 @@ t.test("a kernel that returns another shape is told so", function()
   t.eq(other.verdict, "algorithm")
   t.match(other.cases[1].text, "shape %[64,32%]")
 end)
+
+-- A kernel over one tile `x` (f32), whose steps write `t`.
+local function elementwise(steps, params)
+  return ([[
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def k(a%s):
+    out = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.shared_hbm)
+    x = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+    t = nl.ndarray(a.shape, dtype=a.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=x, src=a)
+%s
+    nisa.dma_copy(dst=out, src=t)
+    return out
+]]):format(params or "", (steps:gsub("[^\n]+", "    %0")))
+end
+
+local function judged(steps, expression, text, params)
+  local text_of <const> = ("import numpy as np\ndef f(a%s):\n    return %s\n"):format(params or "", expression)
+  local ref <const> = assert(reference.load({ path = "r.py", source = text_of }))
+  local result <const>, err <const> = verify.run({ path = "k.py", source = elementwise(steps, params), cases = { assert(case.parse(text or "a=float32[8,96]")) },
+    reference = ref, private_seed = 5 })
+  t.ok(result, err and err.message)
+  return result.verdict, result.text
+end
+
+t.test("wrong for rare values only: a clip far out, a flush to zero, another domain", function()
+  local twice <const> = "nisa.tensor_scalar(dst=t, data=x, op0=nl.multiply, operand0=2.0"
+  t.eq((judged(twice .. ")", "a * 2")), "proved")
+  t.eq((judged(twice .. ", op1=nl.minimum, operand1=1e6)", "a * 2")), "algorithm")
+  t.eq((judged(twice .. ", op1=nl.maximum, operand1=-3e5)", "a * 2")), "algorithm")
+  local root <const> = "nisa.activation(dst=t, op=nl.sqrt, data=%s)"
+  t.eq((judged(root:format "x", "np.sqrt(a)")), "proved")
+  local verdict <const>, words <const> = judged("nisa.activation(dst=t, op=nl.relu, data=x)\n" .. root:format "t", "np.sqrt(a)")
+  t.eq(verdict, "algorithm")
+  t.has(words, "the reference gives NaN on ordinary inputs")
+end)
+
+t.test("an argument held as a constant", function()
+  local step <const> = "nisa.tensor_scalar(dst=t, data=x, op0=nl.multiply, operand0=%s)"
+  t.eq((judged(step:format "scale", "a * scale", "a=float32[8,96], scale=0.125", ", scale")), "proved")
+  local verdict <const>, words <const> = judged(step:format "0.125", "a * scale", "a=float32[8,96], scale=0.125", ", scale")
+  t.eq(verdict, "algorithm")
+  t.has(words, "does not follow this argument")
+end)
+
+t.test("a variance as a difference of squares is a loss where the reference takes deviations, and none where it does the same", function()
+  local steps <const> = [[
+s = nl.ndarray((8, 1), nl.float32, buffer=nl.sbuf)
+s2 = nl.ndarray((8, 1), nl.float32, buffer=nl.sbuf)
+m2 = nl.ndarray((8, 1), nl.float32, buffer=nl.sbuf)
+q = nl.ndarray(a.shape, nl.float32, buffer=nl.sbuf)
+nisa.tensor_reduce(dst=s, op=nl.add, data=x, axis=1)
+nisa.tensor_scalar(dst=s, data=s, op0=nl.multiply, operand0=1.0 / 96)
+nisa.activation(dst=q, op=nl.square, data=x)
+nisa.tensor_reduce(dst=s2, op=nl.add, data=q, axis=1)
+nisa.tensor_scalar(dst=s2, data=s2, op0=nl.multiply, operand0=1.0 / 96)
+nisa.tensor_tensor(dst=m2, data1=s, data2=s, op=nl.multiply)
+nisa.tensor_tensor(dst=s2, data1=s2, data2=m2, op=nl.subtract)
+nisa.tensor_scalar(dst=t, data=x, op0=nl.multiply, operand0=0.0, op1=nl.add, operand1=s2)]]
+  t.eq((judged(steps, "a * 0 + a.var(-1, keepdims=True)")), "rounding")
+  t.eq((judged(steps, "a * 0 + ((a * a).mean(-1, keepdims=True) - a.mean(-1, keepdims=True) ** 2)")), "proved")
+end)
+
+t.test("an output narrower than the inputs is said", function()
+  local source <const> = elementwise("nisa.tensor_copy(dst=t, src=x)"):gsub("dtype=a.dtype, buffer=nl.shared", "dtype=nl.bfloat16, buffer=nl.shared")
+  local ref <const> = assert(reference.load({ path = "r.py", source = "def f(a):\n    return a * 1\n" }))
+  local cases <const> = { assert(case.parse "a=float32[8,96]") }
+  local result <const> = assert(verify.run({ path = "k.py", source = source, cases = cases, reference = ref, private_seed = 5 }))
+  t.eq(result.verdict, "proved")
+  t.has(result.text, "output out is bfloat16, narrower than the inputs")
+end)
