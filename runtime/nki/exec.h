@@ -100,6 +100,13 @@ void *nki_scratch(struct nki_machine *m, size_t bytes);
 // A tile's float32 or float64 contents as one contiguous block [parts, free], from a small cache when it was converted
 // before and not written since.
 const float *nki_block_f32(struct nki_machine *m, const struct nki_view *view, int64_t *ld);
+// Gather a matmul of two tiles into dst (adding to it or not) to be multiplied later; *taken is false when it has to be
+// done now. Whatever opens dst's storage forms the product first.
+bool nki_pending_add(struct nki_machine *m, const struct nki_view *dst, const struct nki_view *stationary,
+                     const struct nki_view *moving, bool add, bool *taken);
+bool nki_pending_flush(struct nki_machine *m);
+void nki_pending_forget(struct nki_machine *m, const struct nki_storage *st); // its bytes are given back
+void nki_pending_close(struct nki_machine *m);
 // If dst shares memory with src in another arrangement, src must be read in full first.
 bool nki_overlap(const struct nki_view *dst, const struct nki_view *src);
 bool nki_check_capacity(struct nki_machine *m, enum nki_buffer buffer);

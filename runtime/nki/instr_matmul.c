@@ -288,8 +288,13 @@ static bool multiply(struct nki_machine *m, const struct nki_view *dst, const st
                      const struct nki_view *v, enum accumulation how) {
     int64_t k = s->shape[0], rows = nki_view_free_size(s), cols = nki_view_free_size(v), lda, ldb;
     struct nki_lane l;
-    if (!nki_lane_open(m, &l, dst, true)) return false;
     bool ok = false;
+    if (m->mode != NKI_EXACT && how != MIXED) {
+        bool taken;
+        if (!nki_pending_add(m, dst, s, v, how == ACCUMULATE, &taken)) return false;
+        if (taken) return true;
+    }
+    if (!nki_lane_open(m, &l, dst, true)) return false;
     if (m->mode == NKI_EXACT) {
         double *own_a, *own_b, *own_c = NULL;
         const double *a = block_f64(m, s, &lda, &own_a), *b = a ? block_f64(m, v, &ldb, &own_b) : NULL;

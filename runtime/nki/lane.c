@@ -65,6 +65,7 @@ static bool make_shadow(struct nki_machine *m, struct nki_lane *lane, struct nki
 bool nki_lane_open(struct nki_machine *m, struct nki_lane *lane, const struct nki_view *v, bool write) {
     struct nki_storage *st = v->st;
     memset(lane, 0, sizeof *lane);
+    if (m->pending.st == st && !nki_pending_flush(m)) return false;
     if (!nki_machine_back(m, st)) return false;
     if (write && !prepare_write(m, v)) return false;
     if (!write && !st->filled) nki_storage_poison(st, m->poison);

@@ -27,6 +27,7 @@ void nki_machine_close(struct nki_machine *m) {
         free(m->cache[i].data);
         m->cache[i].data = NULL;
     }
+    nki_pending_close(m);
     free(m->scratch);
     m->scratch = NULL;
     m->scratch_bytes = 0;

@@ -81,6 +81,18 @@ struct nki_cache_entry {
 };
 #define NKI_CACHE 24
 
+// Matmuls into one tile of PSUM whose product is still to be formed (pending.c).
+struct nki_pending {
+    struct nki_storage *st; // NULL: none
+    int32_t part;
+    int64_t offset, rows, cols, depth;
+    bool add;   // to what the tile holds
+    float *dst; // the tile's first element, `pitch` elements between partitions
+    int64_t pitch;
+    float *a, *b; // [depth, rows] and [depth, cols]
+    size_t a_have, b_have;
+};
+
 struct nki_machine {
     struct nki_target target;
     struct nki_row rows[NKI_INSTRS];
@@ -108,6 +120,7 @@ struct nki_machine {
 
     struct nki_cache_entry cache[NKI_CACHE];
     uint64_t cache_clock;
+    struct nki_pending pending;
     void *scratch; // working rows; grows
     size_t scratch_bytes;
     uint64_t random; // state of the machine's own generator

@@ -32,6 +32,7 @@ struct nki_flow {
 struct nki_storage {
     uint32_t id;      // from 1
     uint32_t version; // changes with every write
+    uint32_t operand_version; // of the contents last used by a matmul
     enum nki_buffer buffer;
     int dtype;
     int32_t site; // where it was allocated

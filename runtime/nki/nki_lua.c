@@ -148,7 +148,10 @@ void nki_bad_argument(lua_State *L, struct nki_box_machine *b, int index, const 
 
 static int handle_gc(lua_State *L) {
     struct nki_handle *h = lua_touserdata(L, 1);
-    if (h->st && h->owner && h->owner->open) nki_storage_release(h->st, h->owner->m.account);
+    if (h->st && h->owner && h->owner->open) {
+        nki_pending_forget(&h->owner->m, h->st);
+        nki_storage_release(h->st, h->owner->m.account);
+    }
     h->st = NULL;
     return 0;
 }

@@ -136,6 +136,96 @@ def k(x):
   end
 end)
 
+t.test("matmuls gathered for one product: whatever happens to operands and tile between them, sums are right", function()
+  local text <const> = [[
+@nki.jit
+def k(x):
+    out = nl.ndarray((9, 128, 256), dtype=nl.float32, buffer=nl.shared_hbm)
+
+    def load(i):
+        tile = nl.ndarray((128, 128), dtype=nl.bfloat16, buffer=nl.sbuf)
+        nisa.dma_copy(dst=tile, src=x[:, i % 8 * 128:i % 8 * 128 + 128])
+        return tile
+
+    def fresh():
+        return nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.psum)
+
+    def keep(i, acc):
+        s = nl.ndarray((128, 256), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(dst=s, src=acc)
+        nisa.dma_copy(dst=out[i], src=s)
+
+    def both(acc, i, j, **options):
+        nisa.nc_matmul(dst=acc[:, 0:128], stationary=load(i), moving=load(j), **options)
+        nisa.nc_matmul(dst=acc[:, 128:256], stationary=load(j), moving=load(i), **options)
+
+    # longer than a panel, one half after the other
+    acc = fresh()
+    for i in range(7):
+        nisa.nc_matmul(dst=acc[:, 0:128], stationary=load(i), moving=load(i + 1))
+    for i in range(7):
+        nisa.nc_matmul(dst=acc[:, 128:256], stationary=load(i + 1), moving=load(i))
+    keep(0, acc)
+    # halves in turn
+    acc = fresh()
+    for i in range(5):
+        both(acc, i, i + 2)
+    keep(1, acc)
+    # operands written again as soon as they were used
+    acc, a, b = fresh(), load(0), load(1)
+    for i in range(5):
+        nisa.nc_matmul(dst=acc[:, 0:128], stationary=a, moving=b)
+        nisa.dma_copy(dst=a, src=x[:, i * 128:i * 128 + 128])
+        nisa.memset(dst=b[:, 0:64], value=1.0)
+    nisa.nc_matmul(dst=acc[:, 128:256], stationary=a, moving=b)
+    keep(2, acc)
+    # looked at between two steps, as a whole and in part
+    acc = fresh()
+    for i in range(3):
+        both(acc, i, i)
+        if i == 1:
+            keep(3, acc)
+    half = nl.ndarray((128, 128), dtype=nl.float32, buffer=nl.sbuf)
+    nisa.tensor_copy(dst=half, src=acc[:, 64:192])
+    both(acc, 4, 5)
+    keep(4, acc)
+    nisa.dma_copy(dst=out[5, :, 0:128], src=half)
+    nisa.dma_copy(dst=out[5, :, 128:256], src=half)
+    # started afresh in the middle; the same tile for both operands; rows of different depth
+    acc = fresh()
+    both(acc, 1, 2)
+    both(acc, 3, 4, accumulate=False)
+    nisa.nc_matmul(dst=acc[:, 128:256], stationary=load(2), moving=load(3))
+    nisa.nc_matmul(dst=acc[:, 128:256], stationary=load(0), moving=load(3), accumulate=False)
+    one = load(5)
+    nisa.nc_matmul(dst=acc[:, 0:128], stationary=one, moving=one)
+    short = load(6)
+    nisa.nc_matmul(dst=acc[:, 128:256], stationary=short[0:32, :], moving=load(7)[0:32, :])
+    keep(6, acc)
+    # tiles that nobody looks at, and one in their place
+    for i in range(40):
+        acc = fresh()
+        both(acc, i, i + 3)
+    keep(7, acc)
+    # overwritten by another engine, then read
+    nisa.memset(dst=acc, value=2.0)
+    keep(8, acc)
+    return out
+]]
+  local x <const> = array.random { dtype = "bfloat16", shape = { 128, 1024 }, seed = 11, dist = "integers", low = -3, high = 3 }
+  local options <const> = { inputs = { x = x }, mode = "chip" }
+  local chip <const> = run(text, "x=bf16[128,1024]", options)
+  t.ok(chip.ok, why(chip))
+  options.mode = "exact"
+  local exact <const> = run(text, "x=bf16[128,1024]", options)
+  t.ok(exact.ok, why(exact))
+  local got <const>, want <const> = chip.outputs[1].array:cast("float64"), exact.outputs[1].array
+  for i = 0, 8 do -- products and sums of small integers are exact in float32 too
+    t.ok(array.bits_equal(got:select(0, i):copy(), want:select(0, i):copy()), "part " .. i)
+    t.ok(array.reduce("abs_max", want:select(0, i)):item() > 1, "part " .. i .. " shows nothing")
+  end
+end)
+
 t.test("arguments of every kind reach the kernel", function()
   local result <const> = run([[
 @nki.jit
