@@ -101,8 +101,8 @@ end
 local function judged(steps, expression, text, params)
   local text_of <const> = ("import numpy as np\ndef f(a%s):\n    return %s\n"):format(params or "", expression)
   local ref <const> = assert(reference.load({ path = "r.py", source = text_of }))
-  local result <const>, err <const> = verify.run({ path = "k.py", source = elementwise(steps, params), cases = { assert(case.parse(text or "a=float32[8,96]")) },
-    reference = ref, private_seed = 5 })
+  local cases <const> = { assert(case.parse(text or "a=float32[8,96]")) }
+  local result <const>, err <const> = verify.run({ path = "k.py", source = elementwise(steps, params), cases = cases, reference = ref, private_seed = 5 })
   t.ok(result, err and err.message)
   return result.verdict, result.text
 end
