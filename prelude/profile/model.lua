@@ -256,6 +256,8 @@ function model.store(timeline, path, facts)
   local _ <close> = setmetatable({}, { __close = function() store:abort() end })
   local at <const> = places(timeline, facts.location)
   local totals <const>, busy <const> = timeline:totals(), timeline:active()
+  totals.dma_count = timeline:transfers().start.size
+  facts.hwdge_ns = target.hwdge and target.schedule.dma_hwdge_ns or nil
   local notes <const> = notes_module.of(timeline, totals, busy, facts)
   local summary <const> = summary_module.of(timeline, totals, busy, target)
   local frames <const>, kernel <const>, source <const>, seen <const> = {}, {}, {}, {}

@@ -59,6 +59,11 @@ function notes.of(timeline, totals, busy, facts)
         .. "a kernel near that edge can take either.", 100 * ns / total)
     end
   end
+  local count <const>, dge <const> = totals.dma_count, facts.hwdge_ns
+  if count > 100 and dge and dge / 2 * count > 0.5 * total then
+    note("warning", "dge", "%d DMA instructions, one every %.0f ns; where the compiler leaves descriptors to hardware DGE, two of which take %.0f ns each, "
+      .. "they may limit the kernel.", count, total / count, dge)
+  end
   local narrow <const> = count_of(totals, function(op) return op.engine ~= "Sync" and op.engine ~= "Tensor" and op.ns / op.count < 150 end)
   if narrow > 1000 then
     note("warning", "narrow", "%d short instructions: a compiler may merge such iterations into wider ones.", narrow)

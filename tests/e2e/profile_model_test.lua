@@ -31,7 +31,8 @@ t.test("one database that agrees with itself", function()
   t.eq(one "select dma_transfer_total_bytes from Summary", bytes)
   t.eq(one "select sum(hbm_read_bytes + hbm_write_bytes) from Instruction", bytes)
   t.eq(one "select hbm_read_bytes + hbm_write_bytes from Summary", bytes)
-  t.eq(one "select count(*) from DmaPacketAggregated a where transfer_bytes <> (select sum(transfer_bytes) from DmaPacket where packet_aggregation_id = a.id)", 0)
+  t.eq(one [[select count(*) from DmaPacketAggregated a
+    where transfer_bytes <> (select sum(transfer_bytes) from DmaPacket where packet_aggregation_id = a.id)]], 0)
   -- Operations.
   t.eq(one "select sum(raw_flops) from Instruction", 2 * 512 * 256 * 1024)
   t.eq(one "select hardware_flops from Summary", 2 * 512 * 256 * 1024)
