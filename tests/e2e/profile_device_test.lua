@@ -24,12 +24,7 @@ local BIN <const> = nkiln.root .. "/tests/standins/bin"
 
 -- One environment for the whole file: a Python that finds the stand-in package nki.
 local env_folder <const> = io.popen("mktemp -d"):read("l")
-local have_env <const> = os.execute(("/usr/bin/python3 -m venv --without-pip --system-site-packages %s/env 2>/dev/null"):format(env_folder))
-if have_env then
-  local pipe <const> = io.popen(env_folder .. "/env/bin/python3 -c 'import sysconfig; print(sysconfig.get_paths()[\"purelib\"])'")
-  t.write(pipe:read("l") .. "/standin.pth", nkiln.root .. "/tests/standins/python\n")
-  pipe:close()
-end
+local have_env <const> = os.execute(("%s/tests/standins/make_env.sh %s/env 2>/dev/null"):format(nkiln.root, env_folder))
 
 local function ready()
   if not have_env then t.skip("no venv module") end
@@ -101,6 +96,7 @@ t.test("a kernel is run, captured warm, ingested and imported", function()
     { "True", "1", "1", "1", "0" })
   t.eq(run.NKI_SIMULATOR, nil, "the kernel must not run on the CPU")
   t.has(run.NEURON_COMPILE_CACHE_URL, ".nkiln/profiles/work/")
+  t.eq(table.concat(call_of(folder, "neuronx-cc").argv, " ", 7), "-O1 --target trn2 --lnc 1")
   local capture <const> = call_of(folder, "neuron-explorer", "capture")
   t.eq({ capture.env.NEURON_RT_VISIBLE_CORES, capture.env.NEURON_LOGICAL_NC_CONFIG, capture.env.NEURON_RT_ENABLE_DGE_NOTIFICATIONS }, { "0", "1", "1" })
   local words <const> = table.concat(capture.argv, " ")
@@ -187,6 +183,7 @@ local failures <const> = {
   { "STANDIN_RUN=neff-version", 3, "a NEFF that this runtime does not know" },
   { "STANDIN_RUN=memory", 1, "short of memory" },
   { "STANDIN_RUN=compile", 1, "NCC_INKI016" },
+  { "STANDIN_RUN=other-chip", 2, "compiled for another chip" },
   { "STANDIN_RUN=hardware", 1, "hardware error" },
   { "STANDIN_RUN=libnrt", 3, "LD_LIBRARY_PATH" },
   { "STANDIN_RUN=exception", 1, "AssertionError: K must be a multiple of 128" },

@@ -19,8 +19,7 @@ t.test("a capture that saw exactly what the model says has the same tables and g
   folder:sh("mkdir run; cp " .. KERNEL .. " swiglu.py")
   local status, out, err = folder:run(("profile swiglu.py %s -o model.db"):format(CASE))
   t.eq(status, 0, out .. err)
-  status = folder:sh("/usr/bin/python3 -m venv --without-pip --system-site-packages env 2>/dev/null && echo " .. nkiln.root
-    .. "/tests/standins/python > $(env/bin/python3 -c 'import sysconfig; print(sysconfig.get_paths()[\"purelib\"])')/standin.pth")
+  status = folder:sh(nkiln.root .. "/tests/standins/make_env.sh env 2>/dev/null")
   if status ~= 0 then t.skip("no venv module") end
   folder:write("add.py", "import nki\nimport nki.language as nl\n\n\n@nki.jit\ndef add(a):\n    return nl.load(a)\n")
   status, out, err = folder:sh(("export PATH=%s/tests/standins/bin:$PATH XDG_RUNTIME_DIR=$PWD/run STANDIN_PROFILE=$PWD/model.db\n"

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import os
+import subprocess
 import sys
 import tempfile
 
@@ -23,19 +24,6 @@ standin.log_call("python", ["NEURON_RT_VISIBLE_CORES", "NEURON_LOGICAL_NC_CONFIG
                             "XLA_HLO_DEBUG", "NEURON_RT_INSPECT_ENABLE", "NEURON_RT_INSPECT_DEVICE_PROFILE", "NEURON_RT_INSPECT_SYSTEM_PROFILE",
                             "NEURON_RT_INSPECT_OUTPUT_DIR", "NKI_ARTIFACTS_DIR", "NEURON_PLATFORM_TARGET_OVERRIDE", "NKI_SIMULATOR", "HOME",
                             "NEURON_RT_NUM_CORES", "NEURON_COMPILE_CACHE_URL"])
-
-
-def _cc_flags():
-    """NEURON_CC_FLAGS as neuronx-cc reads them: --target and --lnc take a word."""
-    words, out = os.environ.get("NEURON_CC_FLAGS", "").split(), {}
-    i = 0
-    while i < len(words):
-        if words[i] in ("--target", "--lnc"):
-            out[words[i][2:]] = words[i + 1]
-            i += 2
-        else:
-            i += 1
-    return out
 
 
 def _fail(error, *lines):
@@ -59,8 +47,6 @@ def _failures(kernel):
             _fail("load failed", "NEFF version mismatch supported: 1.1 received: 2.0")
         if word == "memory":  # nrt-troubleshoot, Insufficient Memory
             _fail("load failed", "kernel: [1.0] neuron:mc_alloc: device mempool [0:0] total 1073741568 occupied 960539030 needed 1272 available 768")
-        if word == "compile":  # error codes of neuronx-cc: NCC_ + class + number
-            _fail("compilation failed", "[NCC_INKI016] Kernel validation exception: partition dimension 256 exceeds 128")
         if word == "hardware":  # nrt-troubleshoot, Hardware Errors
             _fail("NRT Error NRT_EXEC_HW_ERR_NC_UE(1202)", "[ND 0][NC 0] Uncorrectable memory error is detected, metadata: 0x16.")
         if word == "stuck":  # nrt-troubleshoot, Failure to initialize Neuron
@@ -91,9 +77,6 @@ class Kernel:
         target = os.environ.get("NEURON_PLATFORM_TARGET_OVERRIDE", standin.machine())
         if target not in _TARGETS:
             raise ValueError("unsupported platform target %s" % target)
-        flags = _cc_flags()
-        if flags.get("target", target) != target:
-            raise ValueError("--target %s does not agree with NEURON_PLATFORM_TARGET_OVERRIDE=%s" % (flags["target"], target))
         neff = self.compile(tensors, target)
         if "silent" in standin.choice("STANDIN_RUN"):
             sys.stdout.flush()
@@ -102,8 +85,10 @@ class Kernel:
         if standin.refuse_busy_core():
             _fail("nrt_init failed: NRT_FAILURE")
         _failures(self)
-        if _TARGETS[target] != _TARGETS.get(standin.machine()):
+        if _TARGETS[target] != _TARGETS.get(standin.machine()) or "other-chip" in standin.choice("STANDIN_RUN"):
             _fail("NRT Error NRT_FAILURE(6): Failed to load model")  # nrtpy-troubleshooting: compiled for a different target architecture
+        if standin.HEADER.unpack(neff[:1024])[13] != self.lnc:
+            _fail("Logical NeuronCore mismatch: NEFF and kernel[%d]" % self.lnc)
         if int(os.environ.get("NEURON_LOGICAL_NC_CONFIG", "1" if standin.machine() == "trn1" else "2")) != self.lnc:
             # nki/api/nki: "Mismatching the two will cause a runtime error." The wording is not public.
             _fail("Logical NeuronCore mismatch: kernel LNC %d, NEURON_LOGICAL_NC_CONFIG=%s" % (self.lnc, os.environ.get("NEURON_LOGICAL_NC_CONFIG")))
@@ -115,18 +100,25 @@ class Kernel:
         # A cached NEFF keeps its old (missing) debug info; a compilation's identity follows from what it is made of.
         identity = "%s %s %s %s" % (inspect.getsource(self.fn), [(n, t.shape, str(t.dtype)) for n, t in tensors.items()], target, self.lnc)
         variables = {n: {"type": "input", "var_id": i, "size": int(t.nbytes)} for i, (n, t) in enumerate(tensors.items())}
-        members = {"info.json": b'{"num_tpb": 1}', "neff.json": b"{}", "sg00/def.json": json.dumps({"var": variables}).encode()}
+        members = {"info.json": '{"num_tpb": 1}', "neff.json": "{}", "sg00/def.json": json.dumps({"var": variables})}
         if os.environ.get("NKI_DEBUG_INFO") == "True":  # tools/neuron-explorer/environment-variables
             source = inspect.getsourcefile(self.fn)
-            members["kernel_debug_info.json"] = json.dumps({"file": source, "line": inspect.getsourcelines(self.fn)[1]}).encode()
+            members["kernel_debug_info.json"] = json.dumps({"file": source, "line": inspect.getsourcelines(self.fn)[1]})
         same = {"ambiguous", "unnamed"} & set(standin.choice("STANDIN_NEFFS"))
-        neff = standin.neff_bytes("graph" if same else name, identity, members, self.lnc)
+        with tempfile.TemporaryDirectory() as folder:
+            graph, neff = os.path.join(folder, "graph.json"), os.path.join(folder, "kernel.neff")
+            with open(graph, "w") as f:
+                json.dump({"name": "graph" if same else name, "identity": identity, "members": members}, f)
+            # NEURON_CC_FLAGS: flags for the compiler; neuronx-cc is a program, found in PATH.
+            flags = os.environ.get("NEURON_CC_FLAGS", "").split() or ["--target", target]
+            done = subprocess.run(["neuronx-cc", "compile", graph, "--framework", "XLA", "--output", neff] + flags, capture_output=True, text=True)
+            if done.returncode:
+                _fail("compilation failed", done.stderr)
+            with open(neff, "rb") as f:
+                neff = f.read()
         if _ARTIFACTS and "no-artifacts" not in standin.choice("STANDIN_NEFFS"):
             os.makedirs(_ARTIFACTS, exist_ok=True)
             with open(os.path.join(_ARTIFACTS, "kernel.neff"), "wb") as f:
-                f.write(neff)
-        else:
-            with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "kernel.neff"), "wb") as f:
                 f.write(neff)
         return neff
 
