@@ -188,6 +188,17 @@ t.test("wrong use is one line and status 2", function()
   end
 end)
 
+t.test("the older full JSON comes in by --import", function()
+  local folder <const> = ready()
+  folder:write("ntff.json", [[{"instruction": [{"timestamp": 1000, "duration": 500, "label": "TensorMatrix", "opcode": "MATMUL", "operands": "",
+ "nki_source_location": "add.py:12"}], "dma": [], "summary": [{"total_time": 2.0e-6, "tensor_engine_active_time_percent": 0.25}]}]])
+  local status <const>, out <const>, err <const> = folder:run("profile --import ntff.json -o j.db --json")
+  t.eq(status, 0, out .. err)
+  local one <const> = json.decode(out).cases[1]
+  t.eq({ one.kind, one.total_s, one.engines[1].engine, one.engines[1].active_fraction }, { "imported", 2e-6, "Tensor", 0.25 })
+  t.eq(rows(folder:full("j.db"), "select duration_ns from Instruction")[1].duration_ns, 500)
+end)
+
 t.test("two at once write one database whole", function()
   local folder <const> = ready()
   local status <const>, out <const>, err <const> = folder:sh(("for i in 1 2 3; do %s profile add.py %s -o p.db >o$i 2>&1 & done; wait; "
