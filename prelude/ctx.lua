@@ -313,6 +313,12 @@ function ctx.new(options)
       if not module:find("^work%.[%w_]+$") then error("ctx.job: a module of prelude/work expected, as in \"work.check\"", 2) end
       local o <const> = { progress = self.progress_sink, budget = self.budget, rights = self.rights, cwd = self.cwd }
       for k, v in pairs(job_options or {}) do o[k] = v end
+      -- net = { hosts }: the worker may use sockets when each of them may be reached.
+      for _, name in ipairs(o.net or {}) do
+        local ok <const>, refused <const> = self.rights:check("net", name)
+        if not ok then return nil, refused end
+      end
+      o.net = o.net and #o.net > 0 or nil
       -- A worker at work on a kernel may need a Python of this machine (kernelcalls.lua).
       o.calls = o.calls or require("kernelcalls").answer(host, request or {}, o.read or { self.workspace })
       return host.job(module, request or {}, o)

@@ -53,7 +53,8 @@ local function unique(list)
   return out
 end
 
--- options: {read, write = folders, rights = rights object (its folders), seconds, budget, memory, steps, progress = function,
+-- options: {read, write = folders, net = sockets (whoever says so has checked the right), rights = rights object (its
+-- folders), seconds, budget, memory, steps, progress = function,
 -- calls = function(name, value)}. Returns result, info; or nil, err.
 function jobs.run(host, module, request, options)
   local seconds = options.seconds
@@ -76,7 +77,7 @@ function jobs.run(host, module, request, options)
   if shown == nil then shown = host.progress end
   local said -- what the worker last said it is doing; reports between are counters only
   local handle <const>, why <const> = worker.start {
-    module = module, request = request, home = options.home, rights = { read = unique(read), write = unique(write) },
+    module = module, request = request, home = options.home, rights = { read = unique(read), write = unique(write), net = options.net or nil },
     limits = {
       memory = options.memory or (megabytes and megabytes * 1048576) or jobs.MEMORY, steps = options.steps or jobs.STEPS,
       wall = seconds, cpu = options.cpu, output = options.output,

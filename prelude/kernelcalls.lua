@@ -16,7 +16,10 @@ function kernelcalls.answer(host, request, folders)
   function calls.run_python(what)
     local found <const>, err <const> = pythons.find(host, what.modules or {}, request.python)
     if not found then return nil, fault.data(err) end
-    local argv <const> = { found.path }
+    -- A wrapper (pyenv's) leads to the interpreter of its environment, which a confined child can reach.
+    local program, own <const> = found.path, found.prefix and found.prefix .. "/bin/python3"
+    if own and program:sub(1, #found.prefix + 1) ~= found.prefix .. "/" and host.disk.stat(own) then program = own end
+    local argv <const> = { program }
     for _, word in ipairs(what.arguments or {}) do argv[#argv + 1] = tostring(word) end
     local read <const> = { found.prefix, "/usr", "/lib", "/lib64", "/etc", "/opt", found.path:match("^(.*)/bin/[^/]*$") }
     for _, folder in ipairs(folders) do read[#read + 1] = folder end

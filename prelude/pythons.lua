@@ -16,7 +16,7 @@ pythons.DEADLINE = 10 -- seconds a Python may take to answer
 
 -- Packages asked for: module to find, distribution that names its version.
 pythons.packages = {
-  { module = "numpy", dist = "numpy" }, { module = "torch", dist = "torch" }, { module = "nki", dist = "nki" },
+  { module = "numpy", dist = "numpy" }, { module = "pandas", dist = "pandas" }, { module = "torch", dist = "torch" }, { module = "nki", dist = "nki" },
   { module = "neuronxcc", dist = "neuronx-cc" }, { module = "torch_neuronx", dist = "torch-neuronx" }, { module = "torch_xla", dist = "torch-xla" },
   { module = "jax", dist = "jax" }, { module = "ml_dtypes", dist = "ml_dtypes" },
 }

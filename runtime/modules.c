@@ -6,7 +6,9 @@
 int luaopen_rt_analyse(lua_State *L);
 int luaopen_rt_array(lua_State *L);
 int luaopen_rt_db(lua_State *L);
+int luaopen_rt_duckdb(lua_State *L);
 int luaopen_rt_fs(lua_State *L);
+int luaopen_rt_http(lua_State *L);
 int luaopen_rt_json(lua_State *L);
 int luaopen_rt_nki(lua_State *L);
 int luaopen_rt_pack(lua_State *L);
@@ -24,7 +26,9 @@ const struct module_entry modules_table[] = {
     {"rt.analyse", luaopen_rt_analyse},
     {"rt.array", luaopen_rt_array},
     {"rt.db", luaopen_rt_db},
+    {"rt.duckdb", luaopen_rt_duckdb},
     {"rt.fs", luaopen_rt_fs},
+    {"rt.http", luaopen_rt_http},
     {"rt.json", luaopen_rt_json},
     {"rt.nki", luaopen_rt_nki},
     {"rt.pack", luaopen_rt_pack},

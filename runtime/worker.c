@@ -152,7 +152,8 @@ static lua_Number field_number(lua_State *L, int table, const char *key) {
 
 static const char *const library_roots[] = {"/usr/lib", "/usr/lib64", "/usr/local/lib", "/usr/local/lib64", "/lib", "/lib64",
                                             "/usr/share/zoneinfo", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives",
-                                            "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system"};
+                                            "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system",
+                                            "/sys/fs/cgroup"}; // DuckDB ends the process where it may not look for its share
 
 // Number of paths added to `out`; strings stay owned by the table.
 static size_t add_roots(lua_State *L, int rights, const char *key, const char **out, size_t room) {
@@ -169,18 +170,26 @@ static size_t add_roots(lua_State *L, int rights, const char *key, const char **
 // Give up every right that the request does not need. Returns 0 or an errno that must end the worker.
 static int confine(lua_State *L, int spec, double memory, double cpu) {
     enum { ROOTS = 64, LIBRARIES = sizeof library_roots / sizeof *library_roots };
-    const char *read[ROOTS + LIBRARIES + 2] = {0}, *write[ROOTS + 1] = {0};
+    static const char *const network_roots[] = {"/etc/hosts", "/etc/host.conf", "/etc/nsswitch.conf", "/etc/resolv.conf", "/etc/gai.conf",
+                                                "/etc/ssl", "/etc/pki", "/etc/services"}; // for a worker that may use sockets
+    enum { NETWORK = sizeof network_roots / sizeof *network_roots };
+    const char *read[ROOTS + LIBRARIES + NETWORK + 2] = {0}, *write[ROOTS + 1] = {0};
     memcpy(read, library_roots, sizeof library_roots);
     size_t n = LIBRARIES;
+    bool net = false;
     const char *home = vm_home(L);
     if (home) read[n++] = home;
     if (lua_getfield(L, spec, "rights") == LUA_TTABLE) {
         int rights = lua_gettop(L);
+        lua_getfield(L, rights, "net");
+        net = lua_toboolean(L, -1);
+        lua_pop(L, 1);
+        for (size_t i = 0; net && i < NETWORK; i++) read[n++] = network_roots[i];
         add_roots(L, rights, "read", read + n, ROOTS);
         add_roots(L, rights, "write", write, ROOTS);
     }
     lua_pop(L, 1);
-    struct jail_spec jail_spec = {.read = read, .write = write};
+    struct jail_spec jail_spec = {.read = read, .write = write, .net = net};
     // The outer wall: what the account does not see are libraries, thread stacks, working memory of instructions and
     // frames. The address sanitizer reserves more than that.
     if (memory > 0 && !ADDRESS_SANITIZER) jail_spec.address_space = (uint64_t)(memory * 1.25) + (2ULL << 30);

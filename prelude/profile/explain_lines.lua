@@ -85,8 +85,8 @@ function lines.pipeline(p, core, engine)
   table.sort(setup)
   return ([[
 WITH mine AS (
-  SELECT id, opcode, start_ts, end_ts, rowid AS place,
-    coalesce(max(end_ts) OVER (ORDER BY start_ts, rowid ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), %d) AS reach
+  SELECT id, opcode, start_ts, end_ts, id AS place,
+    coalesce(max(end_ts) OVER (ORDER BY start_ts, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), %d) AS reach
   FROM Instruction WHERE lower(engine) = '%s' AND upper(opcode) NOT IN (%s) AND %s
 ), unit AS (
   SELECT *, upper(lag(opcode, 1, '') OVER (ORDER BY start_ts, place)) LIKE '%%LDWEIGHTS%%' AS paired,

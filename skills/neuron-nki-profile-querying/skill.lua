@@ -32,6 +32,53 @@ local function objects(ctx, result)
   return ctx.json.encode(out, { indent = 2, nonfinite = "null", utf8 = "replace" }) .. "\n"
 end
 
+local function finish(ctx, args, result)
+  result.ok, result.format = true, args.format
+  if result.sql and result.sql.more then ctx.log(("stopped after %d rows; --limit 0 gives all"):format(#result.sql.rows)) end
+  if result.raw then
+    result.text = result.raw
+  elseif result.sql and args.format == "json" and not ctx.json_output then
+    result.text = objects(ctx, result.sql)
+  elseif ctx.json_output then
+    for_json(ctx, result)
+  end
+  return result
+end
+
+-- The other ways in: neuron-explorer's Parquet files, its API, a script with pandas. Returns the worker's answer or nil, err.
+local function ask_elsewhere(ctx, args)
+  local limit <const> = args.limit > 0 and args.limit or nil
+  local path <const> = ctx.fs.absolute(args.profile)
+  for _, key in ipairs { "bounds", "investigate", "lines", "compare", "window", "core", "explain" } do
+    if args[key] then
+      return ctx.fail("usage", ("--%s needs a profile database, --via %s asks something else"):format(key, args.via),
+        { hint = "nkiln profile --import FOLDER -o p.db makes one of Parquet files" })
+    end
+  end
+  if not args.sql and (args.via == "pandas" or not (args.tables or args.schema)) then
+    return ctx.fail("usage", args.via == "pandas" and "--via pandas needs a script: nkiln query P.db SCRIPT.py --via pandas"
+      or "SQL, --tables or --schema is needed")
+  end
+  if args.via == "duckdb" then
+    local st <const>, err <const> = ctx.fs.stat(path)
+    if not st then return nil, err end
+    if st.type ~= "directory" then
+      return ctx.fail("bad-input", "--via duckdb asks a folder of Parquet files", { where = args.profile, hint = "a profile database answers without --via" })
+    end
+    local library <const> = args.library and ctx.fs.absolute(args.library)
+    return ctx.job("work.query_duckdb", { folder = path, sql = args.sql, tables = args.tables, schema = args.schema, limit = limit, library = library },
+      { read = { path, library and library:match("^(.*)/[^/]*$") or nil }, memory = 4 << 30, steps = 0, seconds = args.seconds })
+  elseif args.via == "server" then
+    local host <const> = args.url:match("^%a+://%[?([^/:%]]+)") or args.url
+    return ctx.job("work.query_server", {
+      url = args.url, name = args.profile, sql = args.sql, tables = args.tables, schema = args.schema, limit = limit, seconds = args.seconds,
+    }, { net = { host }, memory = 2 << 30, steps = 0, seconds = args.seconds + 15 })
+  end
+  local script <const> = ctx.fs.absolute(args.sql)
+  return ctx.job("work.query_pandas", { path = path, script = script, limit = limit, seconds = args.seconds, python = args.python },
+    { read = { path:match("^(.*)/[^/]*$"), script:match("^(.*)/[^/]*$") }, memory = 2 << 30, steps = 0, seconds = args.seconds + 15 })
+end
+
 return skill {
   name = "neuron-nki-profile-querying",
   alias = "query",
@@ -54,22 +101,33 @@ return skill {
     choice("format", { "table", "csv", "json" }, "table", "how rows are printed"),
     integer("limit", "rows at most, 0 for all", { default = 10000, min = 0 }),
     number("seconds", "time the answer may take", { default = 120, min = 0.01, max = 86400 }),
+    choice("via", { "duckdb", "server", "pandas" }, nil,
+      "ask a folder of Parquet files, neuron-explorer's API (PROFILE is the display name), or a script (SQL is its file)", { optional = true }),
+    text("url", "where neuron-explorer answers", { default = "http://localhost:3002" }),
+    path("library", "libduckdb.so, where it is not among the system's libraries", { optional = true }),
+    text("python", "the Python for --via pandas", { optional = true }),
     choice("dialect", { "duckdb", "sqlite" }, "duckdb", "sqlite takes the SQL as it is"),
   },
-  permits = { read = { "." } },
+  permits = { read = { "." }, net = { "localhost", "127.0.0.1", "::1" } },
   examples = {
     "nkiln query p.db --bounds --investigate all", "nkiln query p.db \"SELECT engine, opcode, count(*), sum(duration_ns) FROM Instruction GROUP BY 1, 2\"",
     "nkiln query before.db --compare after.db",
   },
   run = function(ctx, args)
     local asked <const> = args.sql or args.investigate or args.lines or args.compare or args.tables or args.schema
-    if not asked then args.bounds = true end
+    if not asked and not args.via then args.bounds = true end
     local questions = 0
     for _, key in ipairs { "sql", "tables", "schema", "compare" } do questions = questions + (args[key] and 1 or 0) end
     if questions > 1 or questions == 1 and not args.compare and (args.bounds or args.investigate or args.lines) then
       return ctx.fail("usage", "one question at a time: SQL, --tables, --schema, --compare, or --bounds, --investigate and --lines together")
     end
     if args.sql and not args.sql:find("%S") then return ctx.fail("usage", "the SQL is empty") end
+    if args.via then
+      local answer <const>, failed <const> = ask_elsewhere(ctx, args)
+      if not answer then return nil, failed end
+      if answer.printed then ctx.log((answer.printed:gsub("%s+$", ""))) end
+      return finish(ctx, args, answer)
+    end
     local path <const> = ctx.fs.absolute(args.profile)
     local folders <const> = { path:match("^(.*)/[^/]*$") }
     local other <const> = args.compare and ctx.fs.absolute(args.compare)
@@ -80,15 +138,7 @@ return skill {
       limit = args.limit > 0 and args.limit or nil, seconds = args.seconds, dialect = args.dialect,
     }, { read = folders, memory = 4 << 30, steps = 0, seconds = args.seconds * 3 + 10 })
     if not result then return nil, err end
-    result.ok = true
-    if result.sql and result.sql.more then ctx.log(("stopped after %d rows; --limit 0 gives all"):format(#result.sql.rows)) end
-    if result.sql and args.format == "json" and not ctx.json_output then
-      result.text = objects(ctx, result.sql)
-    elseif ctx.json_output then
-      for_json(ctx, result)
-    end
-    result.format = args.format
-    return result
+    return finish(ctx, args, result)
   end,
   text = function(result, style)
     if result.text then return result.text end
