@@ -20,6 +20,8 @@
 --   perfect_pipeline             the longest of Tensor, Vector, Scalar, GpSimd and DMA
 --   speedup of a bound           total / max(bound, the longest engine that the bound does not improve)
 
+local formulas <const> = require "profile.formulas"
+
 local bounds <const> = {}
 
 bounds.engines = { "Tensor", "Vector", "Scalar", "GpSimd" }
@@ -288,6 +290,15 @@ function bounds.compute(p, core)
   local claimed <const> = p.summary.dma_transfer_total_bytes
   if w.whole and #p.cores == 1 and bytes and positive(claimed) and math.abs(bytes - claimed) > 0.01 * claimed then
     note(("DMA packets add up to %d bytes, Summary.dma_transfer_total_bytes says %d"):format(bytes, claimed))
+  end
+  -- Summary's own metrics against its own counters: a percent where a fraction belongs, or another chip's peaks.
+  local hardware <const> = formulas.hardware[peaks.target or ""]
+  for _, row in ipairs(hardware and w.whole and formulas.check(p.summary, {
+    peak_flops = peaks.flops, hbm_bandwidth = positive(p.meta.hbm_ddr_bandwidth), clock = hardware.clock,
+  }) or {}) do
+    if row.metric:find("active_time_percent", 1, true) then
+      note(("Summary.%s is %.4g, its counters give %.4g"):format(row.metric, row.stored, row.computed))
+    end
   end
   if frame and flops == 0 and matmuls:count() > 0 then note "the MATMUL rows carry no adjusted_flops: the ideal compute bounds are 0" end
   if necessary and bytes and bytes < necessary * 0.98 then
