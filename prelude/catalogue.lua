@@ -33,12 +33,30 @@ function catalogue.new(host)
     end,
   }
 
+  -- Every name and alias of a built-in skill or agent: a workspace takes none of them, whatever kind it is.
+  local function builtin_names()
+    local out <const>, places <const> = {}, host.registry_places()
+    for _, kind in ipairs { "skills", "agents" } do
+      for _, entry in ipairs(registry.scan({ builtin = places.builtin, disk = places.disk, builtin_disk = places.builtin_disk }, kind).entries) do
+        out[entry.name] = true
+        if entry.script then
+          entries[entry.script] = entries[entry.script] or entry
+          local generation <const> = generations:get(entry.script)
+          if generation and generation.declaration.alias then out[generation.declaration.alias] = true end
+        end
+      end
+    end
+    return out
+  end
+
   function self.scan(kind)
     if not found[kind] then
       local override <const> = {}
       local policy <const> = host.policy()
       for name, rights in pairs(policy and policy.skills or {}) do override[name] = rights.override end
-      found[kind] = registry.scan(host.registry_places(), kind, { reserved = host.reserved_names(), override = override })
+      found[kind] = registry.scan(host.registry_places(), kind, {
+        reserved = host.reserved_names(), override = override, builtin_names = builtin_names,
+      })
       for _, entry in ipairs(found[kind].entries) do
         if entry.script then entries[entry.script] = entry end
       end

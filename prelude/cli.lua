@@ -8,6 +8,7 @@
 
 local fault <const> = require "fault"
 local params <const> = require "params"
+local report <const> = require "report"
 
 local cli <const> = {}
 
@@ -150,7 +151,7 @@ local function help(host, decl)
   if host.json then
     host.out_json({ name = decl.name, alias = decl.alias, description = decl.description, parameters = skill.schema(decl) })
   else
-    host.out(skill.help(decl, "nkiln " .. (decl.alias or decl.name)))
+    host.out(report.tame(skill.help(decl, "nkiln " .. (decl.alias or decl.name))))
   end
   return 0
 end

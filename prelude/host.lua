@@ -50,13 +50,14 @@ function host.new()
   end
 
   -- When nobody reads stdout any more, the C side ends the run quietly at the next wait.
+  -- What a kernel, a script or a cloned repository brings must not command the terminal.
   function self.out(text)
     clear_status()
-    return term.write(text)
+    return term.write(out_terminal and report.tame(text) or text)
   end
   function self.err(text)
     clear_status()
-    return term.error(text)
+    return term.error(err_terminal and report.tame(text) or text)
   end
   function self.out_json(value) return self.out(encode(value) .. "\n") end
   -- One value on one line, for commands that print again and again.

@@ -193,8 +193,20 @@ local function scan_agents(root, found, seen)
   end
 end
 
+-- Names and aliases of what is built in; options.builtin_names() adds those of the other kind, and those that only the
+-- scripts declare (asked for once, and only where a workspace brings something).
 local function builtin_names(found)
   local out <const> = {}
+  local foreign <const> = found.options.builtin_names
+  if foreign and not found.foreign then
+    for _, entry in ipairs(found.entries) do
+      if entry.scope == "workspace" then
+        found.foreign = foreign()
+        break
+      end
+    end
+  end
+  for name in pairs(found.foreign or {}) do out[name] = true end
   for _, entry in ipairs(found.entries) do
     if entry.scope == "builtin" then
       out[entry.name] = entry
@@ -204,7 +216,8 @@ local function builtin_names(found)
   return out
 end
 
--- Decide who answers to each name. options: {reserved = {names of commands}, override = {name = true} by the user's policy}.
+-- Decide who answers to each name. options: {reserved = {names of commands}, override = {name = true} by the user's policy,
+-- builtin_names}.
 local function settle(found, options)
   local reserved <const>, override <const> = options.reserved or {}, options.override or {}
   local builtin <const> = builtin_names(found)

@@ -54,6 +54,19 @@ function report.clean(text, keep_lines)
   end))
 end
 
+-- Text as a terminal may have it: colours stay, every other control character becomes an escape, and so do the characters
+-- that turn the direction of writing.
+function report.tame(text)
+  if not text:find("[%z\1-\8\11-\31\127\xC2\xE2]") then return text end
+  text = text:gsub("[%z\1-\8\11-\31\127]%[?[%d;]*m?", function(piece)
+    if piece:find("^\27%[[%d;]*m$") then return piece end
+    return ("\\x%02x"):format(piece:byte()) .. piece:sub(2)
+  end)
+  text = text:gsub("\xC2([\x80-\x9F])", function(c) return ("\\x%02x"):format(c:byte()) end)
+  text = text:gsub("\xE2\x80([\xAA-\xAE])", function(c) return ("\\u20%02x"):format(c:byte() - 0x80) end)
+  return (text:gsub("\xE2\x81([\xA6-\xA9])", function(c) return ("\\u20%02x"):format(c:byte() - 0x40) end))
+end
+
 -- Rows (lists of strings) as aligned columns under a heading. columns: { {title=, align="right"}, ... }.
 function report.table(columns, rows, style, indent)
   style = style or report.plain

@@ -4,6 +4,7 @@
 local cli <const> = require "cli"
 local fault <const> = require "fault"
 local params <const> = require "params"
+local report <const> = require "report"
 local h <const> = params.helpers
 
 local function overview(host)
@@ -60,7 +61,7 @@ return {
     local name <const> = args.command
     if not name then
       if host.json then return data(host) end
-      host.out(overview(host))
+      host.out(report.tame(overview(host)))
       return 0
     end
     if cli.is_command(name) then return cli.help(host, cli.command(name)) end
@@ -74,7 +75,8 @@ return {
     local decl <const>, why <const> = catalogue.declaration(entry)
     if decl then return cli.help(host, decl) end
     if entry.kind == "prompt" or (why and why.code == "untrusted") then
-      host.out(("%s: %s\n\n%s\n"):format(entry.name, entry.description or "", why and fault.text(why) or "documents only, for agents to read: " .. entry.path))
+      local more <const> = why and fault.text(why) or "documents only, for agents to read: " .. entry.path
+      host.out(report.tame(("%s: %s\n\n%s\n"):format(entry.name, entry.description or "", more)))
       return 0
     end
     return nil, why

@@ -102,3 +102,39 @@ t.test("Lua's own ways out", function()
   says([[string.rep = function() return "mine" end return { text = ("x"):rep(3) .. tostring(getmetatable("")) }]], "xxxfalse")
   stops([[setmetatable({}, { __gc = function() end })]], 1, "__gc is not available")
 end)
+
+t.test("a workspace takes no name or alias of anything built in, of whichever kind", function()
+  local w <const> = nkiln.folder()
+  local skill <const> = 'return skill { name = %q, %s description = "x", run = function() return { text = "MINE" } end }'
+  local agent <const> = 'return agent { name = %q, %s description = "x", steps = { { name = "a", run = function() end } } }'
+  w:write(".kiro/skills/debug.lua", skill:format("debug", ""))
+  w:write(".kiro/skills/write.lua", skill:format("write", ""))
+  w:write(".kiro/skills/mine.lua", skill:format("mine", 'alias = "debug",'))
+  w:write(".kiro/agents/neuron-nki-writing.lua", agent:format("neuron-nki-writing", ""))
+  w:write(".kiro/agents/debug.lua", agent:format("debug", ""))
+  w:write(".kiro/agents/own.lua", agent:format("own", 'alias = "write",'))
+  for _, flag in ipairs { "", "--trust " } do
+    for _, name in ipairs { "debug", "write", "neuron-nki-writing", "check" } do
+      local status <const>, out <const>, err <const> = w:run(flag .. name)
+      t.eq({ status, out }, { 2, "" }, name .. err)
+      t.has(err, "is missing")
+    end
+  end
+  t.has(select(2, w:run "skills"), "a workspace may not replace the built-in debug")
+  t.has(select(2, w:run "--trust skills"), "a workspace may not take the built-in alias debug")
+  t.has(select(2, w:run "--trust agents"), "a workspace may not take the built-in alias write")
+  t.has(select(2, w:run "--trust mine"), "MINE")
+end)
+
+t.test("text of a cloned repository does not command the terminal", function()
+  local w <const> = nkiln.folder()
+  w:write(".kiro/skills/ansi/SKILL.md", "---\nname: ansi\ndescription: \"a\27[2J\27]0;t\7 \xE2\x80\xAEx\xC2\x9B\"\n---\nText.\n")
+  w:write(".kiro/skills/loud.lua", 'return skill { name = "loud", description = "x", run = function() return { text = "\\27[31mred\\27[0m\\27[2J\\13" } end }')
+  local _, out = w:run "help ansi"
+  t.has(out, "ansi: a\\x1b[2J\\x1b]0;t\\x07 \\u202ex\\x9b")
+  _, out = w:run "skills"
+  t.ok(not out:find "\27", out)
+  if (w:sh "command -v script") ~= 0 then t.skip "no script(1)" end
+  _, out = w:sh("script -qec " .. t.quote(nkiln.quoted .. " --trust loud") .. " /dev/null")
+  t.has(out, "\27[31mred\27[0m\\x1b[2J\\x0d")
+end)
