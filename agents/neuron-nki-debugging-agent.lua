@@ -183,6 +183,10 @@ return agent {
         }
         way.take(state.way, step)
         state.step = nil
+        if step.after and step.after.rank == "proved" then
+          state.proved = step.verification.cases
+          return "done", "it checks and is proved"
+        end
         return "examine", step.fix and step.fix.title
       end,
     },

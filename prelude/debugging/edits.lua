@@ -111,6 +111,13 @@ end
 
 function Finder:visit_call(call)
   local name <const> = operation(call)
+  if name == "ndarray" or name == "zeros" then
+    local shape <const> = ast.argument(call, "shape", 1)
+    for _, size in ipairs(shape and (shape.type == "Tuple" or shape.type == "List") and shape.elts or {}) do
+      if size.type == "BinOp" then self:propose("size", size, self.source:slice(size.left)) end
+      if is_number(size) and size.value == 0 then self:propose("size", size, "1") end
+    end
+  end
   if call.func.type == "Attribute" and call.func.value.type == "Name" and call.func.value.id == self.nisa and #call.args == 0
     and not ast.argument(call, "dst") then
     self:missing_destination(call)
@@ -386,7 +393,7 @@ end
 
 -- Likeliest first.
 local rank <const> = {}
-for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "limit", "clamp", "ceiling", "offset", "unread", "parameter", "sign", "bound",
+for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "limit", "clamp", "size", "ceiling", "offset", "unread", "parameter", "sign", "bound",
   "operator", "reverse", "accumulate", "swap", "move", "constant", "region", "arithmetic", "axis", "source", "tile", "minmax", "precision" } do
   rank[kind] = i
 end

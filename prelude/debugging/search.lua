@@ -179,7 +179,7 @@ end
 
 local NO_KERNEL <const> = { syntax = true, internal = true, ["internal-error"] = true }
 
--- Returns the candidate to apply, or nil; nil, err for a reference that fails. candidate.rank: "proved", "checks", "builds" or
+-- Returns the candidate to apply, or nil; nil, err for a reference that fails. candidate.verdict is its proof; candidate.rank: "proved", "checks", "builds" or
 -- "further";
 -- candidate.measure; candidate.left is the error that remains.
 function M.build_repair(request, text, report, reference, trial)
@@ -198,8 +198,8 @@ function M.build_repair(request, text, report, reference, trial)
     if not meter then return true end
     candidate.measure = meter:of(candidate.text, after.entry)
     if not candidate.measure.ok then return false end
-    local verdict <const> = M.prove(request, candidate.text, after.entry, reference)
-    return verdict ~= nil and verdict.ok
+    candidate.verdict = M.prove(request, candidate.text, after.entry, reference)
+    return candidate.verdict ~= nil and candidate.verdict.ok
   end
 
   -- Is this the repair? Otherwise remember it as something to fall back to.
@@ -276,9 +276,12 @@ local function precision(request, text, entry, reference, verdict, trial)
     local report <const> = M.check(request, candidate.text, false)
     if report and not M.first_error(report) then
       local quick <const> = first and M.prove(request, candidate.text, entry, reference, first)
-      if (not first or quick and quick.ok) and M.prove(request, candidate.text, entry, reference).ok then
-        candidate.rank = "proved"
-        return candidate
+      if not first or quick and quick.ok then
+        candidate.verdict = M.prove(request, candidate.text, entry, reference)
+        if candidate.verdict and candidate.verdict.ok then
+          candidate.rank = "proved"
+          return candidate
+        end
       end
     end
   end

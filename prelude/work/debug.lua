@@ -6,7 +6,8 @@
 --   seen={[sha256]="path" (a text on the way here) or "dead"}: texts not to return to, step_seconds=, distributions= }
 -- result:  { status="clean"|"fixed"|"stuck", stage="build"|"algorithm"|"rounding"|nil, diagnostic=, pattern=, message=, fix={title, edits},
 --   text=new text, hash=, after={rank="proved"|"checks"|"better"|"builds"|"further", reach=, wrong=, count=, was=, error=,
---   refuted=a shape that nobody named and that the repaired kernel gets wrong}, verification=,
+--   refuted=a shape that nobody named and that the repaired kernel gets wrong}, verification=the proof of the new text where it is proved,
+--   else what the verifier says of the old one,
 --   tried=, kinds={[kind]=n}, repeated=how many edits would lead to a text seen before, returns=how many of the diagnostic's own lead to
 --   one on the way, limit="candidates"|"seconds"|nil, limit_value= }
 -- err: {code=, message=, status=2} for input that cannot be worked on, a reference that fails among them.
@@ -38,6 +39,7 @@ local function conclude(result, candidate, trial, request)
   if not candidate then return result end
   result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
   local m <const>, base <const> = candidate.measure, trial.base
+  if candidate.rank == "proved" then result.verification = candidate.verdict end
   result.after = {
     rank = candidate.rank, reach = candidate.reach, error = short(candidate.left), wrong = m and m.wrong, count = m and m.count,
     was = base and base.wrong, refuted = candidate.held == "refuted" and candidate.held_shape or nil,

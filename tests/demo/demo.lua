@@ -10,7 +10,7 @@ local CASES <const> = {
   "x=bfloat16[130,1001], scale=0.125", -- ragged: rows no multiple of 128, an odd row length
 }
 local HERE <const> = "tests/demo/"
-local OUT <const> = "build/demo/"
+local ALL <const> = "build/demo"
 
 local number <const> = math.tointeger(tonumber(arg and arg[1] or 1) or -1)
 if not number or not bugs[number] then
@@ -26,7 +26,22 @@ local function title(text) ctx.print("\n" .. style.bold(text)) end
 local function stop(err) return nil, err end
 local function figure(x) return x and ("%.2g"):format(x) or "-" end
 
-ctx.fs.mkdir(OUT)
+-- A folder of its own for every run, so that two at once do not meet: build/demo/1, 2, ...
+local function own_folder()
+  ctx.fs.mkdir(ALL, true)
+  for i = 1, 9999 do
+    local folder <const> = ("%s/%d"):format(ALL, i)
+    if not ctx.fs.exists(folder) then
+      local made <const>, err <const> = ctx.fs.mkdir(folder) -- fails when another run was faster
+      if made then return folder .. "/" end
+      if not ctx.fs.exists(folder) then return nil, err end
+    end
+  end
+  return ctx.fail("failed", ALL .. " is full of runs; remove them", { where = ALL })
+end
+
+local OUT <const>, no_folder <const> = own_folder()
+if not OUT then return stop(no_folder) end
 
 title("1  Write: a kernel from the reference")
 local kernels <const> = {}

@@ -59,7 +59,22 @@ M.list = {
     return other and head .. other[random(2)] .. "=" or nil
   end },
   { class = "numpy call", kind = "build", pattern = "(%Wop%d?=)nl%.([%w_]+)", break_ = function(_, head, name) return head .. "np." .. name end },
-  { class = "tile not clamped", kind = "build", pattern = "min%((nl%.tile_size%.pmax), [%w_]+ %- [%w_]+%)", break_ = function(_, size) return size end },
+  { class = "tile not clamped", kind = "build", pattern = "min%(([%w_.]+), rows %- [%w_]+%)", break_ = function(_, size) return size end },
+  { class = "reshape", kind = "build", pattern = "%.reshape%(%((%w+), (%w+)%)%)", break_ = function(_, a, b, random)
+    return random(2) == 1 and (".reshape((%s, %s + 1))"):format(a, b) or (".reshape((%s + 1, %s))"):format(a, b)
+  end },
+  { class = "old mask", kind = "build", pattern = "(nisa%.dma_copy%(dst=[%w_]+, src=%w+%b[])%)", break_ = function(_, head)
+    return head .. ", mask=(rows > 0))"
+  end },
+  { class = "off by one", kind = "numbers", pattern = "(range%(0, )(%w+)(, )", break_ = function(_, head, stop, rest)
+    return head .. stop .. " - 1" .. rest
+  end },
+  { class = "wrong tile", kind = "numbers", pattern = "(dma_copy%(dst=out[%w_]*%b[], src=)([%w_]+)", break_ = function(match, head, name)
+    return name == "result" and head .. "tile" or name == "out_t" and (head .. "x_t") or nil, match
+  end },
+  { class = "operands exchanged", kind = "numbers", pattern = "stationary=([%w_]+), moving=([%w_]+)", break_ = function(_, a, b)
+    return ("stationary=%s, moving=%s"):format(b, a)
+  end },
   { class = "scale dropped", kind = "numbers", pattern = "operand0=scale", break_ = function() return "operand0=1.0" end },
   { class = "wrong operator", kind = "numbers", pattern = "(%Wop%d?=nl%.)([%w_]+)", break_ = swapped {
     add = "subtract", multiply = "add", maximum = "minimum", subtract = "add", exp = "tanh", rsqrt = "sqrt", square = "abs",

@@ -115,15 +115,22 @@ local function across_partitions(c, small, big)
   })
 end
 
--- Make the tile behind an operand as large as another one (`other`: the operand whose sizes it takes).
+-- Make the tile behind an operand as large as another one. `other`: the operand whose sizes it takes, or for each dimension
+-- { operand's name, its dimension from 1 }; where neither says so, the size is written as a number.
 local function resize(c, name, want, why, other)
   local node <const>, operand <const> = c:arg(name), c:operand(name)
   if not node or not operand or not operand.shape or node.type ~= "Name" then return nil end
   local made <const> = c:allocation(node, operand)
   if not made then return nil end
   local texts <const> = {}
-  local model <const> = other and c:arg(other)
-  for d = 1, model and #want or 0 do texts[d] = c:size_text(model, d, made.lineno) end
+  local model <const> = type(other) == "string" and c:arg(other)
+  for d = 1, #want do
+    if model then
+      texts[d] = c:size_text(model, d, made.lineno)
+    elseif type(other) == "table" and other[d] then
+      texts[d] = c:size_text(c:arg(other[d][1]), other[d][2], made.lineno)
+    end
+  end
   local edits <const> = c:reshape(made, operand.shape, want, texts)
   if not edits or #edits == 0 then return nil end
   return c:fix(why or ("allocate `%s` as %s"):format(node.id, common.shape_text(want)), edits)
@@ -372,7 +379,7 @@ function shapes.operand_not_vector(c)
     end
   end
   if operand and data and data.shape then
-    add(fixes, resize(c, which, { data.shape[1], 1 }))
+    add(fixes, resize(c, which, { data.shape[1], 1 }, nil, { { "data", 1 } }))
     local given <const> = c:arg(which, call)
     if given and operand.shape and #operand.shape == 2 and operand.shape[1] == data.shape[1] and operand.shape[2] > 1 then
       add(fixes, c:fix("use one column", { c:replace(given, c:text(given) .. "[:, 0:1]") }))
@@ -406,7 +413,8 @@ function shapes.contraction(c)
   add(fixes, reslice(c, "moving", "stationary"))
   add(fixes, slice_to(c, "stationary", "moving"))
   add(fixes, slice_to(c, "moving", "stationary"))
-  if d then add(fixes, resize(c, "stationary", { m.shape[1], s.shape[2] })) end
+  if d then add(fixes, resize(c, "stationary", { m.shape[1], s.shape[2] }, nil, { { "moving", 1 } })) end
+  if d then add(fixes, resize(c, "moving", { s.shape[1], m.shape[2] }, nil, { { "stationary", 1 } })) end
   return fixes
 end
 
@@ -422,7 +430,7 @@ function shapes.matmul_dst(c)
         c:replace(stationary, c:text(moving)), c:replace(moving, c:text(stationary)),
       }))
     end
-    add(fixes, resize(c, "dst", { s.shape[2], m.shape[2] }))
+    add(fixes, resize(c, "dst", { s.shape[2], m.shape[2] }, nil, { { "stationary", 2 }, { "moving", 2 } }))
   end
   for _, fix in ipairs(shapes.wrong_shape(c)) do fixes[#fixes + 1] = fix end
   return fixes
