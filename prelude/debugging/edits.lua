@@ -442,7 +442,7 @@ function M.all(tree, source, entry, kinds)
 end
 
 local EVERYWHERE <const> = { destination = true, namespace = true, limit = true, clamp = true, offset = true, bound = true, accumulate = true,
-  ceiling = true, move = true }
+  ceiling = true, move = true, size = true }
 local PYTHON <const> = { integer = true, unpack = true }
 
 local HARMLESS <const> = { namespace = true, limit = true, clamp = true, ceiling = true, integer = true, unpack = true }

@@ -158,6 +158,13 @@ local function message_of(err, code, c, operands)
     end
     return message
   end
+  if code == "sbuf-capacity" or code == "psum-capacity" then
+    local advice <const> = require("nki.fixes.capacity").advice(err, c)
+    if advice then message = ("%s; %s"):format(message, advice) end
+  end
+  if code == "tensor-operator" and err.got == "MatMult" then
+    message = "`@` does not work on tensors: a product is nisa.nc_matmul(dst=a PSUM tile, stationary=the left side transposed, moving=the right side)"
+  end
   message = with_expressions(message, operands)
   if err.kind == "nki" or err.op then
     local op <const> = err.op

@@ -8,12 +8,13 @@
 --   repairs    following the offered fixes one after the other must end in a kernel that checks, in at most so many steps;
 --              without it the diagnostic must carry no fix, or one that helps
 --   has        text the message must hold
+--   unrepaired no repair may be shown: only a person can choose one
 --   fixed      text the repaired kernel must hold
 --   reference  what the repaired kernel must compute: a Python expression over its arguments
 
 local rows <const> = {}
 rows.head = "import nki\nimport nki.language as nl\nimport nki.isa as nisa\nimport numpy as np\n\n\n"
-for _, group in ipairs { "calls", "sizes", "matmul", "memory", "values", "language" } do
+for _, group in ipairs { "calls", "sizes", "matmul", "memory", "values", "language", "mended" } do
   for _, row in ipairs(require("tests.kernels.broken." .. group)) do rows[#rows + 1] = row end
 end
 

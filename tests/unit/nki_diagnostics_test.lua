@@ -48,6 +48,7 @@ for _, row in ipairs(broken) do
     t.ok(math.type(d.line) == "integer" and d.line >= 1, "no line")
     if row.has then t.has(d.message, row.has) end
     if row.line then t.eq(d.line, row.line) end
+    if row.unrepaired then t.eq(d.fix, nil) end
     if not row.repairs then
       if d.fix and not d.from_lint then t.ok(d.fix_checked, "an untried fix is shown: " .. d.fix.title) end
       return

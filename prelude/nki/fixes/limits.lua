@@ -271,6 +271,33 @@ function limits.stationary(c)
   return tile_constants(c, 128, extent, c:nl("tile_size.gemm_stationary_fmax"))
 end
 
+-- A transpose larger than the engine does: leave the engine to the compiler when the Tensor Engine would do, else go through
+-- the data in blocks of 128 columns, which needs a destination that is cut the same way.
+function limits.transpose(c)
+  local fixes <const> = {}
+  local call <const>, statement <const> = c.call, c.statement
+  local data <const>, operand <const> = call and c:arg("data", call), c:operand("data")
+  if not call or not data or not operand or not operand.shape then return fixes end
+  if c:has_keyword("engine", call) then add(fixes, c:fix("leave the choice of the engine to the compiler", { c:drop_keyword(call, "engine") })) end
+  for _, fix in ipairs(tile_constants(c, 128, operand.shape[2] or 0, c:nl("tile_size.pmax"))) do fixes[#fixes + 1] = fix end
+  local dst <const> = c:arg("dst", call)
+  if statement and statement.type == "Expr" and dst and data.type == "Name" and dst.type == "Name" and #operand.shape == 2 and operand.shape[1] <= 128
+    and c:alone(statement) then
+    -- [p, n * 128] -> n transposes side by side: dst[:, block's columns] of a [128, n * p] tile.
+    local block <const> = c:fresh("block")
+    local indent <const> = c.source:indent(statement.lineno)
+    local step <const> = indent:find("\t") and "\t" or "    "
+    local text <const>, pmax <const> = c:text(data), c:nl("tile_size.pmax")
+    add(fixes, c:fix("transpose 128 columns at a time, the blocks side by side", {
+      c:before(statement, { ("for %s in range(%s.shape[1] // %s):"):format(block, text, pmax) }),
+      c.source.insert(statement.lineno, 1, step),
+      c:replace(data, ("%s[:, %s * %s:(%s + 1) * %s]"):format(text, block, pmax, block, pmax)),
+      c:replace(dst, ("%s[:, %s * %s.shape[0]:(%s + 1) * %s.shape[0]]"):format(c:text(dst), block, text, block, text)),
+    }))
+  end
+  return fixes
+end
+
 -- A PSUM tile wider than a bank: at its allocation, or as the destination of a matmul.
 function limits.bank(c)
   local fixes <const> = {}

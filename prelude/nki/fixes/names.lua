@@ -80,7 +80,12 @@ function fixes.unknown_name(c)
   if node.type ~= "Attribute" then return nil end
   local full <const> = ast.resolve(node, c.imports)
   if not full then
-    -- A method or attribute of a tensor: x.to(...), x.T, x.sum(...).
+    -- A method or attribute of a tensor: x.to(...), x.T, x.sum(...). `a.T @ b` is what one matmul does.
+    local product <const> = c.parents[node]
+    if node.attr == "T" and product and product.type == "BinOp" and product.op == "MatMult" and product.left == node then
+      c.node = product
+      return require("nki.fixes.views").matmul(c)
+    end
     local near <const> = c.err.suggestion or nearest.find(node.attr, c.err.known or {})
     if not near then return nil end
     local stop <const> = node.end_col_offset + 1

@@ -344,7 +344,7 @@ function values.tensor_operator(c)
     local name <const> = c:nl(BINARY[node.op])
     add(fixes, c:fix(("write `%s`"):format(name), { c:replace(node, ("%s(%s, %s)"):format(name, c:text(node.left), c:text(node.right))) }))
   elseif node.type == "BinOp" and node.op == "MatMult" then
-    return fixes
+    return require("nki.fixes.views").matmul(c)
   elseif node.type == "UnaryOp" and UNARY[node.op] then
     local name <const> = c:nl(UNARY[node.op])
     add(fixes, c:fix(("write `%s`"):format(name), { c:replace(node, ("%s(%s)"):format(name, c:text(node.operand))) }))

@@ -130,19 +130,4 @@ for i in range(2):
 return out
 ]], fixed = "min((i + 1) * 128, x.shape[0])" }
 
-row { code = "start-partition", name = "a tile that starts at partition 16", case = "x=float32[128,64]", body = [[
-t = nl.load(x)
-y = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
-nisa.tensor_copy(dst=y[16:80, :], src=t[16:80, :])
-return y
-]] }
-
-row { code = "sbuf-capacity", name = "more than SBUF holds", case = "x=float32[128,65536]", body = [[
-t = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.sbuf)
-nisa.dma_copy(dst=t, src=x)
-out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
-nisa.dma_copy(dst=out, src=t)
-return out
-]] }
-
 return rows
