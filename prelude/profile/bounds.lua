@@ -69,7 +69,7 @@ function bounds.starting(frame, rows, window)
 end
 
 local function sum(frame, rows, column)
-  local groups <const> = frame:group(rows, {}, { { "total", "sum", column } })
+  local groups <const> = frame:group(rows, {}, { { "total", "total", column } })
   return groups[1] and groups[1].total or 0
 end
 bounds.sum = sum

@@ -32,7 +32,7 @@ function lines.compute(p, core)
   local mine <close> = frame:where(nil, "core", "=", core)
   local inside <const> = bounds.starting(frame, mine, w)
   for _, g in ipairs(frame:group(inside, { "location", "engine" }, {
-    { "ns", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "n", "count" }, { "read", "sum", "hbm_read_bytes" }, { "written", "sum", "hbm_write_bytes" },
+    { "ns", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "n", "count" }, { "read", "total", "hbm_read_bytes" }, { "written", "total", "hbm_write_bytes" },
   })) do
     local row <const> = row_of(g.location)
     local name <const> = spelled[(g.engine or ""):lower()]
@@ -45,7 +45,7 @@ function lines.compute(p, core)
   if transfers and not unknown then
     for _, row in ipairs(list) do row.bytes = nil end
     for _, g in ipairs(transfers:group(moved, { "location" }, {
-      { "ns", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "n", "count" }, { "bytes", "sum", "transfer_bytes" }, { "descriptors", "sum", "parts_or_one" },
+      { "ns", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "n", "count" }, { "bytes", "total", "transfer_bytes" }, { "descriptors", "total", "parts_or_one" },
     })) do
       local row <const> = row_of(g.location)
       row.DMA, row.bytes, row.descriptors, row.transfers = g.ns > 0 and g.ns or nil, g.bytes, math.tointeger(g.descriptors) or g.descriptors, g.n

@@ -337,7 +337,7 @@ function methods:active()
 end
 
 function methods:flow()
-  return self:frame("Flow", { "in_id", "out_id", "in_table", "out_table" })
+  return self:frame("Flow", { "in_id", "out_id", "in_table", "out_table", "dependency_type" })
 end
 
 function methods:tensors()

@@ -125,7 +125,7 @@ bool analyse_tally(struct analyse_table *t, const struct analyse_column *key, co
 
 bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c, int64_t initial,
                      const char *name, struct analyse_error *err) {
-    if (c->type == ANALYSE_TEXT || c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
+    if (c->type == ANALYSE_TEXT) return analyse_fail(err, "the column %s holds text, numbers are expected", c->name);
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I64, true, err);
     if (!made) return false;
     if (t->rows) memset(made->i64, 0, (size_t)t->rows * sizeof *made->i64);
@@ -141,7 +141,7 @@ bool analyse_running(struct analyse_table *t, const struct analyse_rows *in, con
 
 bool analyse_bits(struct analyse_table *t, const struct analyse_column *c, int shift, int width, const char *name,
                   struct analyse_error *err) {
-    if (c->type == ANALYSE_TEXT || c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
+    if (c->type == ANALYSE_TEXT) return analyse_fail(err, "the column %s holds text, numbers are expected", c->name);
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I32, true, err);
     if (!made) return false;
     for (int64_t i = 0; i < t->rows; i++) {
@@ -252,7 +252,6 @@ bool analyse_compute(struct analyse_table *t, const struct analyse_column *a, ch
 
 bool analyse_step(struct analyse_table *t, const struct analyse_rows *in, const struct analyse_column *c,
                   const struct analyse_column *key, const char *name, struct analyse_error *err) {
-    if (c->type == ANALYSE_F64) return analyse_fail(err, "the column %s holds no integers", c->name);
     struct analyse_groups g = {0};
     if (!analyse_group(t, in, key ? 1 : 0, &key, &g, err)) return false;
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_I64, true, err);

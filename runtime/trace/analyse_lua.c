@@ -400,11 +400,14 @@ static int table_best(lua_State *L) {
 
 // Groups ------------------------------------------------------------------------------------------------------------------------
 
-static void read_request(lua_State *L, const struct analyse_table *t, int at, struct analyse_request *r) {
-    static const char *const kinds[] = {"count", "sum", "min", "max", "mean", "any", "mode", "quantile", "distinct", "union", NULL};
+static bool read_request(lua_State *L, const struct analyse_table *t, int at, struct analyse_request *r) {
+    static const char *const kinds[] = {"count", "sum",      "min",      "max",   "mean", "any",
+                                        "mode",  "quantile", "distinct", "union", "total", NULL};
     *r = (struct analyse_request){.t0 = -ANALYSE_FAR, .t1 = ANALYSE_FAR, .fraction = 0.5};
     lua_geti(L, at, 2);
-    r->kind = (enum analyse_aggregate)luaL_checkoption(L, -1, NULL, kinds);
+    int kind = luaL_checkoption(L, -1, NULL, kinds);
+    bool total = kind == ANALYSE_UNION + 1; // a sum that is 0 where there is nothing to add
+    r->kind = total ? ANALYSE_SUM : (enum analyse_aggregate)kind;
     lua_pop(L, 1);
     if (lua_geti(L, at, 3) != LUA_TNIL) r->column = check_column(L, t, lua_gettop(L));
     lua_pop(L, 1);
@@ -421,6 +424,7 @@ static void read_request(lua_State *L, const struct analyse_table *t, int at, st
         lua_pop(L, 2);
     }
     lua_pop(L, 1);
+    return total;
 }
 
 struct holder { // what must be given back when something raises
@@ -479,7 +483,7 @@ static int table_group(lua_State *L) {
         struct analyse_request r;
         lua_geti(L, 7, 1);
         luaL_checkstring(L, 8); // the name at 8
-        read_request(L, t, 7, &r);
+        bool total = read_request(L, t, 7, &r);
         if (!analyse_aggregate(t, in, &h->groups, &r, h->values, &err)) return data_error(L, &err);
         for (int64_t k = 0; k < count; k++) {
             const struct analyse_value *v = h->values + k;
@@ -488,6 +492,7 @@ static int table_group(lua_State *L) {
             if (v->kind == ANALYSE_INTEGER) lua_pushinteger(L, v->i);
             else if (v->kind == ANALYSE_FLOAT) lua_pushnumber(L, v->f);
             else if (v->kind == ANALYSE_ROW) push_value(L, r.column, v->i);
+            else if (total) lua_pushinteger(L, 0);
             else lua_pushnil(L);
             lua_rawset(L, 9);
             lua_settop(L, 8);

@@ -46,16 +46,15 @@ function dma.run(p, b)
     return out
   end
   out.notes[#out.notes + 1] = unknown
-  local plain <close> = frame:pick(rows, "source", function() return true end, true)
-  local groups <const> = frame:group(plain, { "location", "variable", "source", "dest" }, {
-    { "n", "count" }, { "bytes", "sum", "transfer_bytes" }, { "descriptor", "quantile", "descriptor", 0.5 }, { "parts", "quantile", "partitions", 0.5 },
-    { "busy", "union", "start_ts", "end_ts", p.window.t0, p.window.t1 }, { "transposes", "sum", "is_transpose_mode" },
+  local groups <const> = frame:group(rows, { "location", "variable", "source", "dest" }, {
+    { "n", "count" }, { "bytes", "total", "transfer_bytes" }, { "descriptor", "quantile", "descriptor", 0.5 }, { "parts", "quantile", "partitions", 0.5 },
+    { "busy", "union", "start_ts", "end_ts", p.window.t0, p.window.t1 },
   })
   local known, excess = 0, 0
   for _, g in ipairs(groups) do
     known = known + g.bytes
     g.excess = math.max(0, g.busy - g.bytes / rate * 1e9)
-    g.small = g.descriptor < common.DESCRIPTOR
+    g.small = g.descriptor ~= nil and g.descriptor < common.DESCRIPTOR
     excess = excess + g.excess
   end
   if known < 0.95 * q.bytes then

@@ -71,7 +71,7 @@ local function run(name, p, b)
   local chosen <const> = bounds.starting(frame, working, w)
   local clock <const> = tonumber(p.meta[clocks[name]]) or 1
   local groups <const> = frame:group(chosen, { "location", "opcode" }, {
-    { "n", "count" }, { "busy", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "sum", "sum", "duration" }, { "elements", "quantile", "n", 0.5 },
+    { "n", "count" }, { "busy", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "sum", "total", "duration" }, { "elements", "quantile", "n", 0.5 },
     { "moved", "sum", "n" }, { "mode", "mode", "performance_mode" }, { "dtype", "mode", "dtype" },
   })
   local turns <const> = name == "Scalar" and table_changes(p, frame, chosen, b.core) or 0

@@ -39,6 +39,7 @@ local function predecessors(p, frame)
   frame:fetch("before_end", "before_row", frame, "end_ts")
   frame:fetch("before_engine", "before_row", frame, "engine")
   frame:fetch("before_location", "before_row", frame, "location")
+  frame:fetch("before_dependency", "edge", flow, "dependency_type")
   if transfers then
     flow:lookup("transfer_row", "in_id", transfers, "id")
     flow:fetch("transfer_end", "transfer_row", transfers, "end_ts")
@@ -48,9 +49,10 @@ local function predecessors(p, frame)
     frame:fetch("dma_end", "dma_row", transfers, "end_ts")
     frame:fetch("dma_location", "dma_row", transfers, "location")
     frame:fetch("dma_variable", "dma_row", transfers, "variable")
+    frame:fetch("dma_dependency", "dma_edge", flow, "dependency_type")
   else
     for _, name in ipairs { "dma_end", "dma_row" } do frame:compute(name, "core", "/", 0) end
-    for _, name in ipairs { "dma_location", "dma_variable" } do frame:derive(name, "opcode", function() return nil end) end
+    for _, name in ipairs { "dma_location", "dma_variable", "dma_dependency" } do frame:derive(name, "opcode", function() return nil end) end
   end
   p.predecessors = true
   return true
@@ -74,7 +76,7 @@ local function initiation(p, b, frame)
   local ordered <close> = frame:order(regular, "start_ts")
   local column <const> = "interval" .. b.core
   frame:step(column, ordered, "start_ts")
-  local groups <const> = frame:group(ordered, { "n" }, { { "count", "count", column }, { "sum", "sum", column }, { "median", "quantile", column, 0.5 } })
+  local groups <const> = frame:group(ordered, { "n" }, { { "count", "count", column }, { "sum", "total", column }, { "median", "quantile", column, 0.5 } })
   local excess, least, count = 0, 0, 0
   for _, g in ipairs(groups) do
     if g.n and g.sum then
@@ -86,7 +88,18 @@ local function initiation(p, b, frame)
   return count > 0 and { excess = excess, least = least, count = count } or nil
 end
 
--- Calls add{kind=, location=, own=, ns=, n=, variable=} for what the instructions in `ordered` waited for. A weight load
+-- Why one waits for the other, by the edge's type. The capacity types are the schedule model's: memory that came free.
+local function reason_of(dependency)
+  local upper <const> = (dependency or ""):upper()
+  if upper:find("PSUM_CAPACITY", 1, true) then return "psum" end
+  if upper:find("SBUF_CAPACITY", 1, true) then return "sbuf" end
+  if upper:find("ANTI", 1, true) then return "anti" end
+  return "flow"
+end
+
+local said <const> = { flow = "", anti = " (it still reads the buffer)", psum = " (PSUM is full until it is done)", sbuf = " (SBUF is full until it is done)" }
+
+-- Calls add{kind=, location=, own=, ns=, n=, variable=, reason=} for what the instructions in `ordered` waited for. A weight load
 -- and the matmul after it are one unit: it begins with the load, and its predecessors are those that the matmul has.
 local function measure(p, b, frame, ordered, add)
   local w <const> = p.window
@@ -127,9 +140,10 @@ local function measure(p, b, frame, ordered, add)
     local other_alone <close> = frame:present(no_dma, by_other)
     local function sum(rows, part, location, extra)
       local positive <close> = frame:where(rows, part, ">", 0)
-      for _, g in ipairs(frame:group(positive, { location, "location", extra }, { { "ns", "sum", part }, { "n", "count" } })) do
+      local dependency <const> = extra == "dma_variable" and "dma_dependency" or "before_dependency"
+      for _, g in ipairs(frame:group(positive, { location, "location", extra, dependency }, { { "ns", "total", part }, { "n", "count" } })) do
         add { kind = extra == "dma_variable" and "DMA" or g.before_engine or "?", location = g[location], own = g.location, ns = g.ns, n = g.n,
-          variable = g.dma_variable }
+          variable = g.dma_variable, reason = reason_of(g[dependency]) }
       end
     end
     for _, rows in ipairs { dma_later, dma_alone } do sum(rows, dma_part, "dma_location", "dma_variable") end
@@ -140,11 +154,18 @@ end
 
 local function change_of(kind, wait, own)
   local line <const> = common.short(wait.location)
-  if kind == "DMA" then
+  if kind == "latency" then
+    return "let each instruction do more (larger tiles), so that the fixed latency between dependent instructions is paid less often"
+  elseif wait.reason == "psum" then
+    return ("%s (%s): PSUM is full until it has taken its result out: keep fewer accumulators alive at once, or copy each out as soon as it is complete")
+      :format(line, kind)
+  elseif wait.reason == "sbuf" then
+    return ("%s (%s): SBUF is full until it is done with its tile: smaller tiles, or fewer of them alive at once"):format(line, kind)
+  elseif kind == "DMA" and wait.reason == "anti" then
+    return ("%s: the buffer that %s writes is still being stored: two buffers in turn (allocated outside the loop)"):format(line, common.short(own))
+  elseif kind == "DMA" then
     return ("%s: start the next tile's transfer before this one is used, with two buffers in turn (allocated outside the loop), so that it runs "
       .. "during %s"):format(line, common.short(own))
-  elseif kind == "latency" then
-    return "let each instruction do more (larger tiles), so that the fixed latency between dependent instructions is paid less often"
   end
   return ("%s (%s engine): let it work on one tile while the next is computed: two PSUM banks or SBUF buffers in turn"):format(line, kind)
 end
@@ -222,10 +243,10 @@ function pipeline.run(p, b)
   local merged <const>, list <const> = {}, {}
   for _, wait in ipairs(waits) do
     if wait.kind:lower() ~= engine.name:lower() then
-      local key <const> = wait.kind .. "\0" .. (wait.location or "")
+      local key <const> = wait.kind .. "\0" .. wait.reason .. "\0" .. (wait.location or "")
       local m = merged[key]
       if not m then
-        m = { kind = wait.kind, location = wait.location, ns = 0, n = 0, own_ns = 0 }
+        m = { kind = wait.kind, location = wait.location, reason = wait.reason, ns = 0, n = 0, own_ns = 0 }
         merged[key] = m
         list[#list + 1] = m
       end
@@ -240,9 +261,9 @@ function pipeline.run(p, b)
   for _, wait in ipairs(common.top(list, "ns", 6)) do
     if wait.ns >= 0.02 * idle then
       out.lines[#out.lines + 1] = common.line(p, wait.location, {
-        amount = common.us(wait.ns) .. " us", share = wait.ns / idle, ns = wait.ns, kind = wait.kind,
-        detail = ("%s%s: %s waits for it %d times, at %s"):format(wait.kind, wait.variable and " of " .. wait.variable or "", engine.name,
-          wait.n, common.short(wait.own)),
+        amount = common.us(wait.ns) .. " us", share = wait.ns / idle, ns = wait.ns, kind = wait.kind, reason = wait.reason,
+        detail = ("%s%s: %s waits for it %d times, at %s%s"):format(wait.kind, wait.variable and " of " .. wait.variable or "", engine.name,
+          wait.n, common.short(wait.own), said[wait.reason]),
       })
     end
   end

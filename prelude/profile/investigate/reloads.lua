@@ -13,7 +13,7 @@ reloads.REPEAT = 1.5
 
 local function by_variable(frame, rows)
   local out <const> = {}
-  for _, g in ipairs(frame:group(rows, { "variable" }, { { "bytes", "sum", "transfer_bytes" } })) do
+  for _, g in ipairs(frame:group(rows, { "variable" }, { { "bytes", "total", "transfer_bytes" } })) do
     if g.variable then out[g.variable] = g.bytes end
   end
   return out
@@ -50,7 +50,7 @@ function reloads.run(p, b)
       end
     end
   end
-  local spilled = 2 * (frame:group(spills, {}, { { "bytes", "sum", "transfer_bytes" } })[1] or { bytes = 0 }).bytes
+  local spilled = 2 * (frame:group(spills, {}, { { "bytes", "total", "transfer_bytes" } })[1] or { bytes = 0 }).bytes
   local instructions <const> = p:instructions()
   local summed <const> = p.summary.spill_save_bytes or p.summary.spill_reload_bytes
   if p.window.whole and #p.cores == 1 and type(summed) == "number" then
@@ -58,7 +58,7 @@ function reloads.run(p, b)
   elseif instructions then
     p:more { "spill_save_bytes", "spill_reload_bytes" }
     local mine <close> = instructions:where(nil, "core", "=", core)
-    local own <const> = instructions:group(mine, {}, { { "a", "sum", "spill_save_bytes" }, { "b", "sum", "spill_reload_bytes" } })[1]
+    local own <const> = instructions:group(mine, {}, { { "a", "total", "spill_save_bytes" }, { "b", "total", "spill_reload_bytes" } })[1]
     if own then spilled = math.max(spilled, (own.a or 0) + (own.b or 0)) end
   end
   out.excess_bytes, out.spill_bytes = excess, spilled
@@ -83,7 +83,7 @@ function reloads.run(p, b)
     table.concat(named, ", "))
   local list <const> = {}
   for kind, chosen in pairs { load = loads, store = stores, spill = spills } do
-    for _, g in ipairs(frame:group(chosen, { "location", "variable" }, { { "n", "count" }, { "bytes", "sum", "transfer_bytes" } })) do
+    for _, g in ipairs(frame:group(chosen, { "location", "variable" }, { { "n", "count" }, { "bytes", "total", "transfer_bytes" } })) do
       local tensor <const> = repeated[g.variable or ""]
       if kind == "spill" or tensor and (tensor.type == "OUT") == (kind == "store") then
         -- A line's excess is its part of the tensor's.

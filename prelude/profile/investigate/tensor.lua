@@ -59,7 +59,8 @@ function tensor.run(p, b)
   local ideal <const>, active <const> = q.flops / q.peak_flops * 1e9, q.tensor_active_ns
   local regular <close> = frame:pick(rows, "tensor_instruction_type", function(kind) return kind ~= "TRANSPOSE" end, true)
   local matmuls <const> = frame:group(regular, { "location" }, {
-    { "n_matmuls", "count" }, { "flops", "sum", "adjusted_flops" }, { "raw", "sum", "raw_flops" }, { "k", "quantile", "k", 0.5 }, { "m", "quantile", "m", 0.5 },
+    { "n_matmuls", "count" }, { "flops", "total", "adjusted_flops" }, { "raw", "sum", "raw_flops" }, { "k", "quantile", "k", 0.5 }, { "m",
+      "quantile", "m", 0.5 },
     { "n", "quantile", "n", 0.5 }, { "busy", "union", "start_ts", "end_ts", w.t0, w.t1 },
   })
   local in_fp32 = 0

@@ -27,7 +27,7 @@ function transposes.run(p, b)
   local turned
   if transfers then
     turned = transfers:where(moved, "is_transpose_mode", "=", 1)
-    by_dma = transfers:group(turned, {}, { { "bytes", "sum", "transfer_bytes" } })[1]
+    by_dma = transfers:group(turned, {}, { { "bytes", "total", "transfer_bytes" } })[1]
     by_dma = by_dma and by_dma.bytes or 0
   end
   if by_dma > 0 then out.notes[1] = ("DMA transposes %s on its way, at 90 %% of its rate at best"):format(common.bytes(by_dma)) end
@@ -44,7 +44,7 @@ function transposes.run(p, b)
   out.text = ("%d of %d matmuls only transpose: %s us, %s of the Tensor engine's active time, %s of its FLOPs"):format(chosen:count(), rows:count(),
     common.us(busy), common.percent(busy / math.max(active, 1)), common.percent(flops / math.max(all, 1)))
   local groups <const> = frame:group(chosen, { "location" }, {
-    { "n", "count" }, { "flops", "sum", "adjusted_flops" }, { "ns", "union", "start_ts", "end_ts", w.t0, w.t1 },
+    { "n", "count" }, { "flops", "total", "adjusted_flops" }, { "ns", "union", "start_ts", "end_ts", w.t0, w.t1 },
   })
   for _, g in ipairs(common.top(groups, "ns")) do
     out.lines[#out.lines + 1] = common.line(p, g.location, {
