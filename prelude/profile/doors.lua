@@ -75,6 +75,7 @@ end
 local function import(ctx, source, db, provenance, notes, read)
   provenance.nkiln_version, provenance.created = require("host").VERSION, os.date("!%Y-%m-%dT%H:%M:%SZ")
   ctx.progress("importing")
+  local _ <close> = place.tidy { db }
   local made <const>, err <const> = ctx.job("work.profile_import", {
     folder = source.folder, json = source.json, summary = source.summary, db = db, provenance = provenance, notes = ctx.json.array(notes), roots = read,
   }, { read = read, write = { db:match("^(.+)/[^/]*$") or "/" } })

@@ -4,6 +4,8 @@
 --   place.names(out, n)              the n names that `out` stands for: p.db, or p.case1.db, p.case2.db ... when n > 1
 --   place.plan(ctx, args, n, stem)   absolute paths, each judged and its folder found writable; nil, err
 --
+--   place.tidy(paths)                a value to be closed: unfinished databases of these names that nobody is writing any more go away
+--
 -- A profile may replace a profile of nkiln; nothing else is ever written over. The folder is tried before the work begins,
 -- so that minutes on a device are not spent for a file that cannot be written.
 
@@ -74,6 +76,25 @@ local function try_folder(ctx, path, shown)
   end
   ctx.fs.remove(mark)
   return true
+end
+
+-- A worker that was stopped cannot remove what it was writing (runtime/trace/store.c: NAME.part- and six letters, locked while
+-- it is written). With `local _ <close> = place.tidy(paths)` it is gone when the call ends, however it ends.
+function place.tidy(paths)
+  return setmetatable({}, { __close = function()
+    for _, path in ipairs(paths) do
+      local folder <const>, base <const> = path:match("^(.*/)([^/]*)$")
+      for _, name in ipairs(fs.list(folder) or {}) do
+        if name:sub(1, #base + 6) == base .. ".part-" and #name == #base + 12 then
+          local lock <const> = fs.lock(folder .. name)
+          if lock then
+            fs.remove(folder .. name)
+            lock:release()
+          end
+        end
+      end
+    end
+  end })
 end
 
 -- inputs: { {path=absolute, what="kernel"}, ... } that must not be written over.

@@ -45,6 +45,7 @@ local function modelled(ctx, args, kernel)
   if not outputs then return nil, err end
   local folders <const> = readable(ctx, kernel, args.case)
   local target <const> = args.target or "trn2"
+  local _ <close> = place.tidy(outputs)
   local result <const>, why <const> = ctx.job("work.profile", {
     path = kernel, shown_path = args.kernel, cases = args.case, entry = args.entry, target = target, nki_version = args.nki_version,
     roots = folders, cwd = ctx.cwd, workspace = ctx.workspace, outputs = outputs, lnc = 1, nkiln_version = require("host").VERSION,

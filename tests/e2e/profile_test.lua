@@ -208,6 +208,14 @@ t.test("two at once write one database whole", function()
   t.eq(listing(folder), "add.py o1 o2 o3 p.db ")
 end)
 
+t.test("interrupted while the database is written: nothing is left of it", function()
+  local folder <const> = ready()
+  local out <const> = select(2, folder:sh(("%s profile add.py --case 'a=f32[1280000,64], b=f32[1280000,64]' -o p.db >o 2>e & pid=$!; "
+    .. "for i in $(seq 2000); do ls p.db.part-* >/dev/null 2>&1 && break; sleep 0.01; done; kill -INT $pid; wait $pid; echo status $?"):format(nkiln.quoted)))
+  t.eq(out, "status 130\n")
+  t.eq(listing(folder), "add.py e o ")
+end)
+
 t.test("interrupted: status 130, the earlier profile as it was, nothing beside it", function()
   local folder <const> = ready()
   t.eq(folder:run("profile add.py --case 'a=f32[128,64], b=f32[128,64]' -o p.db"), 0)
