@@ -177,10 +177,19 @@ local function python_section(host, manager, explicit)
   if #items == 0 then
     items[1] = { name = "Python", found = false, enables = python_note, install = install(manager, { apt = "python3-numpy", dnf = "python3-numpy" }) }
   else
-    local numpy = false
-    for _, item in ipairs(items) do numpy = numpy or (item.packages and item.packages.numpy ~= nil) end
-    if not numpy then
-      items[#items + 1] = { name = "numpy", found = false, enables = python_note, install = install(manager, { apt = "python3-numpy", dnf = "python3-numpy" }) }
+    -- What no environment holds.
+    local wanted <const> = {
+      { name = "numpy", enables = python_note,
+        install = install(manager, { apt = "python3-numpy", dnf = "python3-numpy", other = "python3 -m pip install numpy" }) },
+      { name = "torch", enables = "PyTorch references that need more than nkiln's own subset", install = "python3 -m pip install torch" },
+      { name = "nki", enables = "nkiln sim --against nki: the vendor's simulator beside ours",
+        install = "python3 -m pip install nki, from the Neuron package repository" },
+    }
+    local there <const> = #items
+    for _, package in ipairs(wanted) do
+      package.found = false
+      for i = 1, there do package.found = package.found or (items[i].packages and items[i].packages[package.name] ~= nil) or false end
+      if not package.found then items[#items + 1] = package end
     end
   end
   return { title = "Python environments", items = items }

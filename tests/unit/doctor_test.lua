@@ -131,6 +131,19 @@ t.test("everything missing: what it would enable and how to get it, for this dis
   end
 end)
 
+t.test("what no Python holds is told with its use and command; what one holds is not", function()
+  local host <const> = machine { files = { ["/one/bin/python3"] = "" }, env = { PATH = "/one/bin" },
+    answers = { ["/one/bin/python3"] = says("3.11.0", { numpy = "1.24" }) } }
+  local found <const> = items(doctor.examine(host))
+  t.eq(found["Python environments/numpy"], nil)
+  for _, name in ipairs { "torch", "nki" } do
+    local item <const> = found["Python environments/" .. name]
+    t.eq(item.found, false, name)
+    t.has(item.install, "pip install " .. name)
+    t.ok(item.enables)
+  end
+end)
+
 t.test("bubblewrap that is there and does not work is told as such", function()
   local host <const> = machine {
     files = { ["/bin/bwrap"] = "" }, answers = { ["/bin/bwrap"] = { status = 1, stderr = "bwrap: No permissions to create new namespace" } },
