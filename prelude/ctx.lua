@@ -161,6 +161,7 @@ local function make_programs(self)
       end
     end
     given.jail = not options.unconfined and { read = self.rights.roots.read, write = self.rights.roots.write, net = #self.rights.words.net > 0 } or nil
+    given.pass = self.rights.words.env
     local command <const> = table.move(argv, 1, #argv, 1, {})
     command[1] = path
     return self.host.capture(command, given)

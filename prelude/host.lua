@@ -18,6 +18,18 @@ local workspace <const> = require "workspace"
 
 local host <const> = {}
 
+-- What a confined child gets of the environment; keys and tokens are not among it. More by name: capture's `pass`.
+local child_environment <const> = {}
+for name in ([[PATH HOME USER LOGNAME SHELL TERM LANG LANGUAGE LC_ALL LC_CTYPE LC_NUMERIC LC_MESSAGES TZ TMPDIR LD_LIBRARY_PATH PYTHONPATH
+  PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PYENV_ROOT PYENV_VERSION OMP_NUM_THREADS MKL_NUM_THREADS OPENBLAS_NUM_THREADS OPENBLAS_CORETYPE
+  NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LOGICAL_NC_CONFIG NEURON_PLATFORM_TARGET_OVERRIDE NEURON_CC_FLAGS]]):gmatch "%S+" do
+  child_environment[#child_environment + 1] = name
+end
+local net_environment <const> = {}
+for name in ("http_proxy https_proxy no_proxy HTTP_PROXY HTTPS_PROXY NO_PROXY SSL_CERT_FILE SSL_CERT_DIR CURL_CA_BUNDLE"):gmatch "%S+" do
+  net_environment[#net_environment + 1] = name
+end
+
 host.VERSION = "0.1.0"
 
 -- JSON for stdout: sorted keys, no NaN (null), text that is not UTF-8 replaced, so that it always is one valid value.
@@ -291,11 +303,22 @@ function host.new()
     return proc.find(name)
   end
 
-  -- Run a program to its end and keep its output. options: {cwd, env, input, seconds, limit, jail}.
+  local function environment(options)
+    local out <const> = {}
+    for _, names in ipairs { child_environment, options.jail.net and net_environment or {}, options.pass or {} } do
+      for _, name in ipairs(names) do out[name] = os.getenv(name) end
+    end
+    for name, value in pairs(options.env or {}) do out[name] = value end
+    return out
+  end
+
+  -- Run a program to its end and keep its output. options: {cwd, env, input, seconds, limit, jail, pass = names of variables
+  -- that a confined child gets besides the usual ones}.
   function self.capture(argv, options)
     options = options or {}
     return proc.run {
-      argv = argv, cwd = options.cwd, setenv = options.env, input = options.input, deadline = options.seconds, jail = options.jail,
+      argv = argv, cwd = options.cwd, env = options.jail and environment(options) or nil, setenv = not options.jail and options.env or nil,
+      input = options.input, deadline = options.seconds, jail = options.jail,
       stdout_limit = options.limit, stderr_limit = options.limit, grace = 0.5,
     }
   end

@@ -137,7 +137,7 @@ local function answers(host, mine, budget, options)
     end
     return host.capture(argv, {
       cwd = given.cwd, env = given.env, input = given.input, limit = given.limit, seconds = given.seconds,
-      jail = { read = mine.roots.read, write = mine.roots.write, net = #mine.words.net > 0 },
+      jail = { read = mine.roots.read, write = mine.roots.write, net = #mine.words.net > 0 }, pass = mine.words.env,
     })
   end
   local jobs <const> = { ["work.check"] = true, ["work.sim"] = true }
