@@ -79,7 +79,11 @@ end
 -- What a caller of the job gets for a reference that cannot be run or traced: nothing that cannot be sent, and a function that
 -- this library does not have is a refusal with its expression, as any other that the writer cannot turn into a kernel.
 local function failure(err, reference)
-  if err.code == "reference-unsupported" and reference then return refused({ message = err.message, place = err }, reference) end
+  if err.code == "reference-unsupported" and reference then
+    local module <const>, name <const> = (err.message or ""):match("^module '([%w_%.]+)' has no attribute '([%w_]+)'")
+    return refused({ message = module and ("%s.%s is not among the functions that a reference may use here"):format(module, name) or err.message,
+      place = err }, reference)
+  end
   return nil, { code = err.code or "reference-failed", status = err.status or 2, message = err.message, hint = err.hint, file = err.file,
     line = err.line, column = err.column, text = err.text, pointer = err.pointer }
 end

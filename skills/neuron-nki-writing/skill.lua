@@ -77,7 +77,7 @@ return skill {
     .. "against the reference before anything is written. Use it to turn an elementwise chain or a row-wise reduction (softmax, RMS norm, "
     .. "layer norm, GELU, SiLU and their combinations) into a kernel for Trainium. Needs no model, no Trainium and no Python.",
   params = {
-    path("reference", "the reference function", { siblings = true, metavar = "REF.py[:FUNCTION]" }),
+    path("reference", "the reference function", { siblings = true, metavar = "REF.py[:NAME]" }),
     list(text("case", "one call to write for, as in \"x=bfloat16[256,1024], scale=0.125\"", { files = true }), { short = "c", min = 1 }),
     path("out", "the kernel file to write (default: FUNCTION_kernel.py in this folder)", { optional = true, output = true, short = "o",
       metavar = "KERNEL.py" }),

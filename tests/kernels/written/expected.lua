@@ -93,7 +93,7 @@ return {
   { "averaged", { "x=f32[20,64], y=f32[20,64], z=f32[20,64]" }, R, file = "judged_" },
   { "ufuncs", { "x=f32[20,64]" }, R, file = "judged_" },
   { "single", { "x=f32[20,64]" }, "single number", file = "judged_", expression = "np.sum(x)" },
-  { "ordered", { "x=f32[20,64]" }, "no attribute 'sort'", file = "judged_", expression = "np.sort" },
+  { "ordered", { "x=f32[20,64]" }, "numpy.sort is not among", file = "judged_", expression = "np.sort" },
   { "gathered", { "x=f32[20,64], t=int32[20]" }, "array of indices", file = "judged_", expression = "x[np.arange(x.shape[0]), t]" },
   { "RMSNorm", { "x=bf16[2,43,33], dim=33" }, R, torch = true },
   { "gain_set", { "x=f32[20,64], w=f32[64]" }, R, torch = true },
