@@ -84,6 +84,7 @@ bench:
 	@$(MAKE) --no-print-directory -s build/nkiln build/nkiln-lua
 	@build/nkiln-lua tests/bench/main.lua
 	@build/nkiln-lua tests/bench/import_bench.lua
+	@build/nkiln-lua tests/bench/analysis_bench.lua
 	@build/nkiln-lua tests/bench/report_bench.lua
 
 test:

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/operands.h"
 #include "trace/sqlfn.h"
 
 enum { MOST_THREADS = 4, WORTH_A_THREAD = 100000 }; // rowids
@@ -49,7 +48,6 @@ static void *load_share(void *user) {
     s->fine = true;
     s->result = db_open(&db, s->path, &s->options);
     if (s->result == SQLITE_OK) s->result = sqlfn_register(db.handle);
-    if (s->result == SQLITE_OK) s->result = operands_register(db.handle);
     if (s->result == SQLITE_OK) s->result = bind_and_load(&db, s->sql, s->low, s->high, &s->table, &s->fine, s->words, &s->err);
     else snprintf(s->words, sizeof s->words, "%s", db_words(&db, s->result));
     db_close(&db);

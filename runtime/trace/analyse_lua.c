@@ -14,7 +14,6 @@
 #include "run.h"
 #include "trace/analyse.h"
 #include "trace/analyse_load.h"
-#include "trace/operands.h"
 #include "trace/sqlfn.h"
 
 #define TABLE "rt.analyse.table"
@@ -92,7 +91,6 @@ static int rows_close(lua_State *L) {
 static int sql_functions(lua_State *L) {
     struct db *db = db_lua_check(L, 1);
     int result = sqlfn_register(db->handle);
-    if (result == SQLITE_OK) result = operands_register(db->handle);
     if (result != SQLITE_OK) return push_failure(L, db, result, "SQL functions");
     lua_pushboolean(L, 1);
     return 1;

@@ -66,31 +66,3 @@ bool operands_parse(const char *p, struct operands *out) {
     }
     return out->k > 0 || out->n > 0;
 }
-
-static void part(sqlite3_context *c, int argc, sqlite3_value **argv) {
-    (void)argc;
-    const char *text = (const char *)sqlite3_value_text(argv[0]);
-    struct operands o;
-    if (!text || !operands_parse(text, &o)) return;
-    const char *which = sqlite3_user_data(c);
-    int64_t value = *which == 'k' ? o.k : *which == 'm' ? o.m : o.n;
-    if (*which == 't') {
-        const int64_t most = (1 << 20) - 1;
-        sqlite3_result_int64(c, (o.k < most ? o.k : most) << 40 | (o.m < most ? o.m : most) << 20 | (o.n < most ? o.n : most));
-        return;
-    }
-    if (*which == 'd') {
-        if (o.dtype[0]) sqlite3_result_text(c, o.dtype, -1, SQLITE_TRANSIENT);
-    } else if (value > 0) sqlite3_result_int64(c, value);
-}
-
-int operands_register(sqlite3 *db) {
-    static const struct {
-        const char *name, *which;
-    } list[] = {{"matmul_k", "k"}, {"matmul_m", "m"}, {"matmul_n", "n"}, {"matmul_dtype", "d"}, {"matmul_tile", "t"}};
-    int result = SQLITE_OK;
-    for (size_t i = 0; i < sizeof list / sizeof *list && result == SQLITE_OK; i++)
-        result = sqlite3_create_function_v2(db, list[i].name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-                                            (void *)list[i].which, part, NULL, NULL, NULL);
-    return result;
-}

@@ -11,7 +11,6 @@
 #ifndef NKILN_TRACE_OPERANDS_H
 #define NKILN_TRACE_OPERANDS_H
 
-#include <sqlite3.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -22,9 +21,5 @@ struct operands {
 
 // False when there is neither a K*M pair nor a src access.
 bool operands_parse(const char *text, struct operands *out);
-
-// matmul_k(operands), matmul_m, matmul_n: integers or NULL; matmul_dtype: text or NULL; matmul_tile: all three numbers in one,
-// k << 40 | m << 20 | n, each at most 2^20 - 1, for whoever wants them of millions of rows.
-int operands_register(sqlite3 *db);
 
 #endif

@@ -10,6 +10,8 @@
 // Scalars:
 //   greatest least ilike(as the operator MATCH) starts_with ends_with suffix prefix contains strpos split_part parse_filename
 //   concat concat_ws left right regexp_matches regexp_extract if, and the mathematics that SQLite may be built without
+//   matmul_k(operands) matmul_m matmul_n (integers or NULL) matmul_dtype (text or NULL), and matmul_tile, the three numbers in
+//   one: k << 40 | m << 20 | n, each at most 2^20 - 1, for whoever wants them of millions of rows
 // NULL is left out of every aggregate, as in DuckDB. list() gives JSON text, because SQLite has no lists. The buffered
 // ones keep their group's values, counted against SQLite's own limits; a lack of memory is SQLITE_NOMEM.
 #ifndef NKILN_TRACE_SQLFN_H

@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "trace/operands.h"
+
 // The text of an argument; NULL for SQL's NULL.
 static const char *text_of(sqlite3_value *v, int *size) {
     const char *text = (const char *)sqlite3_value_text(v);
@@ -292,6 +294,35 @@ static void power(sqlite3_context *c, int argc, sqlite3_value **argv) {
     if (!isnan(y)) sqlite3_result_double(c, y);
 }
 
+// Operands of matmuls: see operands.h.
+static void operand(sqlite3_context *c, int argc, sqlite3_value **argv) {
+    (void)argc;
+    const char *text = (const char *)sqlite3_value_text(argv[0]);
+    struct operands o;
+    if (!text || !operands_parse(text, &o)) return;
+    const char *which = sqlite3_user_data(c);
+    int64_t value = *which == 'k' ? o.k : *which == 'm' ? o.m : o.n;
+    if (*which == 't') {
+        const int64_t most = (1 << 20) - 1;
+        sqlite3_result_int64(c, (o.k < most ? o.k : most) << 40 | (o.m < most ? o.m : most) << 20 | (o.n < most ? o.n : most));
+        return;
+    }
+    if (*which == 'd') {
+        if (o.dtype[0]) sqlite3_result_text(c, o.dtype, -1, SQLITE_TRANSIENT);
+    } else if (value > 0) sqlite3_result_int64(c, value);
+}
+
+static int register_operands(sqlite3 *db) {
+    static const struct {
+        const char *name, *which;
+    } list[] = {{"matmul_k", "k"}, {"matmul_m", "m"}, {"matmul_n", "n"}, {"matmul_dtype", "d"}, {"matmul_tile", "t"}};
+    int result = SQLITE_OK;
+    for (size_t i = 0; i < sizeof list / sizeof *list && result == SQLITE_OK; i++)
+        result = sqlite3_create_function_v2(db, list[i].name, 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+                                            (void *)list[i].which, operand, NULL, NULL, NULL);
+    return result;
+}
+
 int sqlfn_register_scalars(sqlite3 *db) {
     static const struct {
         const char *name;
@@ -325,5 +356,5 @@ int sqlfn_register_scalars(sqlite3 *db) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers && result == SQLITE_OK; i++)
         result = sqlite3_create_function_v2(db, numbers[i].name, 1, flags, (void *)(uintptr_t)numbers[i].function, number1,
                                             NULL, NULL, NULL);
-    return result;
+    return result == SQLITE_OK ? register_operands(db) : result;
 }
