@@ -4,10 +4,11 @@
 //
 // For each storage the accesses that a later one may still have to wait for are kept in a grid over its bytes: levels
 // of eightfold finer cells, an access in the finest level whose cells are at least as long as it is, so that it lies in
-// two cells at most and a search looks only where something overlaps. A write that covers an earlier access takes its
-// place, because whoever depends on the earlier one depends on the write too. Accesses after which nothing is written
-// (reads of inputs, of resident weights) are never kept. Tensors with an address given by the kernel share one storage
-// per memory, addressed absolutely, because they may lie over each other.
+// two cells at most and a search looks only where something overlaps. Column blocks of an HBM tensor all span nearly
+// the whole of it, so those are kept by their place within a row instead. A write that covers an earlier access takes
+// its place, because whoever depends on the earlier one depends on the write too. Accesses after which nothing is
+// written (reads of inputs, of resident weights) are never kept. Tensors with an address given by the kernel share one
+// storage per memory, addressed absolutely, because they may lie over each other.
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,12 @@ struct access {
     uint32_t next; // in the cell; NIL: none
 };
 
+struct span {
+    uint64_t low, length;
+};
+
 struct grid {
+    uint64_t size;          // bytes it covers: of the storage, or of a row
     uint32_t *cell[LEVELS]; // 8^level heads, made when first used
     uint32_t used[LEVELS];  // accesses in the level
 };
@@ -32,12 +38,13 @@ struct grid {
 struct list {
     uint32_t head; // while it is short
     uint32_t count;
-    struct grid *grid;
+    struct grid *grid; // two: by bytes, and by columns
 };
 
 struct track {
     struct list kept[2]; // reads, writes: a read need not look at reads
     uint64_t size;       // bytes covered
+    uint64_t row;        // HBM: bytes of its last dimension; 0: it has no rows
     uint32_t last_write; // index of the last instruction that writes; later reads need not be kept
     uint32_t last;       // the last access
     bool written;
@@ -161,27 +168,41 @@ static void put(struct builder *b, uint32_t *head, const struct nki_region *g, u
     *head = k;
 }
 
-static uint64_t cell_size(const struct track *t, int level) {
+static uint64_t cell_size(const struct grid *grid, int level) {
     uint64_t cells = 1ULL << (3 * level);
-    uint64_t size = (t->size + cells - 1) / cells;
+    uint64_t size = (grid->size + cells - 1) / cells;
     return size ? size : 1;
 }
 
-static int level_for(const struct track *t, const struct nki_region *g) {
-    if (g->flags & NKI_REGION_INDIRECT) return 0;
-    int level = LEVELS - 1;
-    while (level > 0 && cell_size(t, level) < g->extent) level--;
-    return level;
-}
-
-static uint64_t last_cell(const struct track *t, int level, uint64_t byte) {
-    uint64_t cells = 1ULL << (3 * level), at = byte / cell_size(t, level);
+static uint64_t cell_of(const struct grid *grid, int level, uint64_t byte) {
+    uint64_t cells = 1ULL << (3 * level), at = byte / cell_size(grid, level);
     return at < cells ? at : cells - 1;
 }
 
-static void put_in_grid(struct builder *b, const struct track *t, struct grid *grid, const struct nki_region *g,
+// Where a region lies: in the grid of columns (1) when it is a block of rows that wraps nowhere, else in that of bytes.
+static int place_of(const struct track *t, const struct nki_region *g, struct span *at) {
+    uint64_t run, step;
+    if (t->row && rows_of(g, &run, &step) && step && step % t->row == 0 && g->offset % t->row + run <= t->row) {
+        *at = (struct span){g->offset % t->row, run};
+        return 1;
+    }
+    *at = g->flags & NKI_REGION_INDIRECT ? (struct span){0, t->size} : (struct span){g->offset, g->extent};
+    return 0;
+}
+
+// The columns that a region may touch.
+static struct span columns_of(const struct track *t, const struct nki_region *g) {
+    uint64_t run, step;
+    bool simple = rows_of(g, &run, &step) && step % t->row == 0 && g->offset % t->row + run <= t->row;
+    return simple ? (struct span){g->offset % t->row, run} : (struct span){0, t->row};
+}
+
+static void put_in_grid(struct builder *b, const struct track *t, struct grid *grids, const struct nki_region *g,
                         uint32_t instr) {
-    int level = level_for(t, g);
+    struct span at;
+    struct grid *grid = &grids[place_of(t, g, &at)];
+    int level = LEVELS - 1;
+    while (level > 0 && cell_size(grid, level) < at.length) level--;
     if (!grid->cell[level]) {
         grid->cell[level] = calloc(1ULL << (3 * level), sizeof **grid->cell);
         if (!grid->cell[level]) {
@@ -189,12 +210,8 @@ static void put_in_grid(struct builder *b, const struct track *t, struct grid *g
             return;
         }
     }
-    uint64_t from = 0, to = 0;
-    if (level) {
-        from = last_cell(t, level, g->offset);
-        to = last_cell(t, level, g->offset + (g->extent ? g->extent - 1 : 0));
-    }
-    for (uint64_t c = from; c <= to; c++) {
+    uint64_t to = cell_of(grid, level, at.low + (at.length ? at.length - 1 : 0));
+    for (uint64_t c = cell_of(grid, level, at.low); c <= to; c++) {
         put(b, &grid->cell[level][c], g, instr);
         grid->used[level]++;
     }
@@ -213,11 +230,13 @@ static void keep(struct builder *b, struct track *t, const struct nki_region *g,
         list->count++;
         return;
     }
-    list->grid = calloc(1, sizeof *list->grid);
+    list->grid = calloc(2, sizeof *list->grid);
     if (!list->grid) {
         b->failed = true;
         return;
     }
+    list->grid[0].size = t->size;
+    list->grid[1].size = t->row;
     while (list->head) {
         uint32_t k = list->head;
         struct access a = b->pool[k];
@@ -250,6 +269,15 @@ static void visit(struct builder *b, uint32_t *head, uint32_t *used, const struc
     }
 }
 
+static void visit_grid(struct builder *b, struct grid *grid, struct span at, const struct nki_region *g, bool drop) {
+    for (int level = 0; level < LEVELS; level++) {
+        if (!grid->used[level]) continue;
+        uint64_t to = cell_of(grid, level, at.low + (at.length ? at.length - 1 : 0));
+        for (uint64_t c = cell_of(grid, level, at.low); c <= to; c++)
+            visit(b, &grid->cell[level][c], &grid->used[level], g, drop);
+    }
+}
+
 static void look(struct builder *b, struct track *t, const struct nki_region *g, bool drop) {
     bool write = g->flags & NKI_REGION_WRITE;
     for (int which = write ? 0 : 1; which < 2; which++) {
@@ -258,16 +286,10 @@ static void look(struct builder *b, struct track *t, const struct nki_region *g,
             visit(b, &list->head, &list->count, g, drop);
             continue;
         }
-        for (int level = 0; level < LEVELS; level++) {
-            if (!list->grid->used[level]) continue;
-            uint64_t from = 0, to = (1ULL << (3 * level)) - 1;
-            if (level && !(g->flags & NKI_REGION_INDIRECT)) {
-                from = last_cell(t, level, g->offset);
-                to = last_cell(t, level, g->offset + (g->extent ? g->extent - 1 : 0));
-            }
-            for (uint64_t c = from; c <= to; c++)
-                visit(b, &list->grid->cell[level][c], &list->grid->used[level], g, drop);
-        }
+        struct span bytes =
+            g->flags & NKI_REGION_INDIRECT ? (struct span){0, t->size} : (struct span){g->offset, g->extent};
+        visit_grid(b, &list->grid[0], bytes, g, drop);
+        if (t->row) visit_grid(b, &list->grid[1], columns_of(t, g), g, drop);
     }
 }
 
@@ -306,6 +328,8 @@ static bool survey(struct builder *b) {
         const struct nki_storage *st = m->storages[i];
         b->tracks[i + 1].size = (uint64_t)st->free_elems * nki_dtype_size(st->dtype);
         b->tracks[i + 1].placed = st->address_byte >= 0;
+        if (!nki_on_chip(st->buffer) && st->ndim > 1 && st->row_elems < st->free_elems)
+            b->tracks[i + 1].row = (uint64_t)st->row_elems * nki_dtype_size(st->dtype);
     }
     b->tracks[m->storage_count + 1].size = (uint64_t)m->target.sbuf_bytes;
     b->tracks[m->storage_count + 2].size = (uint64_t)m->target.psum_bytes;
@@ -349,7 +373,7 @@ static void close_builder(struct builder *b) {
     for (uint32_t i = 0; b->tracks && i < b->track_count; i++) {
         for (int which = 0; which < 2; which++) {
             struct grid *grid = b->tracks[i].kept[which].grid;
-            for (int level = 0; grid && level < LEVELS; level++) free(grid->cell[level]);
+            for (int level = 0; grid && level < 2 * LEVELS; level++) free(grid[level / LEVELS].cell[level % LEVELS]);
             free(grid);
         }
     }
