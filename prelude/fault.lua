@@ -18,7 +18,7 @@ local status_of <const> = {
   failed = 1,
   usage = 2, ["bad-input"] = 2, syntax = 2, ["bad-case"] = 2, ["bad-task"] = 2, ["bad-policy"] = 2, ["bad-skill"] = 2, ["bad-trust"] = 2,
   ["not-found"] = 2, denied = 2, ["is-directory"] = 2, ["not-directory"] = 2, ["not-a-file"] = 2, ["too-large"] = 2, ["no-space"] = 2,
-  ["read-only"] = 2, exists = 2, loop = 2, io = 2, ["name-too-long"] = 2, ["not-empty"] = 2, locked = 2, ["bad-path"] = 2, json = 2,
+  ["read-only"] = 2, exists = 2, loop = 2, io = 2, damaged = 2, ["not-a-database"] = 2, ["name-too-long"] = 2, ["not-empty"] = 2, locked = 2, ["bad-path"] = 2, json = 2,
   missing = 3, unavailable = 3, ["too-many-open"] = 3,
   budget = 4,
   ["not-permitted"] = 5, untrusted = 5, escape = 5,

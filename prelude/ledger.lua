@@ -86,6 +86,11 @@ end
 -- Make the folder, with the .gitignore that keeps it out of the user's commits. Returns its path or nil, err.
 function ledger.folder(workspace)
   local folder <const> = workspace .. "/" .. ledger.FOLDER
+  -- A cloned repository could bring a link and have a run, or a skill that may write here, write elsewhere.
+  local there <const> = fs.stat(folder, true)
+  if there and there.type == "link" then
+    return nil, { code = "escape", message = ("%s is a link; nkiln writes to a folder of its own there"):format(folder), hint = "remove the link" }
+  end
   local ok, err = fs.mkdir(folder .. "/runs", true)
   if not ok then return nil, err end
   if not fs.exists(folder .. "/.gitignore") then
@@ -117,6 +122,13 @@ local function migrate(d, path)
   end)
 end
 
+local function damaged(path, why)
+  return nil, {
+    code = "not_a_database", message = ("%s cannot be read: %s"):format(path, tostring(why.message):match("([^:]*)$"):gsub("^%s+", "")),
+    hint = "move it away; what runs kept stays in .nkiln/objects",
+  }
+end
+
 -- Open the ledger of a workspace folder, making it when it is not there. options: readonly.
 function ledger.open(workspace, options)
   options = options or {}
@@ -132,13 +144,23 @@ function ledger.open(workspace, options)
   end
   local path <const> = folder .. "/ledger.db"
   local d <const>, why <const> = db.open(path, { busy = 30, readonly = options.readonly })
-  if not d then return nil, why end
-  if not options.readonly then
-    local ok <const>, problem <const> = migrate(d, path)
-    if not ok then
-      d:close()
-      return nil, problem
-    end
+  if not d then
+    if why.code == "not_a_database" then return damaged(path, why) end
+    return nil, why
+  end
+  local ok, problem
+  if options.readonly then
+    local version
+    version, problem = d:value("pragma user_version")
+    ok = version and version > 0
+    if version == 0 then problem = { code = "not_found", message = "nothing has been recorded in " .. workspace } end
+  else
+    ok, problem = migrate(d, path)
+  end
+  if not ok then
+    d:close()
+    if problem.code == "not_a_database" then return damaged(path, problem) end
+    return nil, problem
   end
   return setmetatable({ db = d, workspace = workspace, path_of_folder = folder }, mt)
 end

@@ -150,6 +150,12 @@ end
 
 function methods:restore_one(row)
   local result <const> = { path = row.path, action = "failed" }
+  -- The path was real when it was recorded: a link that stands there now leads to a file that is none of the run's.
+  local real <const> = resolve(row.path)
+  if real and real ~= row.path then
+    result.err = { code = "escape", message = ("%s leads to %s now; nothing was written"):format(row.path, real) }
+    return result
+  end
   local now, err = look(row.path)
   if not now then
     result.err = err

@@ -48,7 +48,8 @@ return {
       return 0
     end
     if catalogue[args.what] then return explain_code(host, args.what) end
-    local ledger <const> = require("ledger").open(host.workspace(), { readonly = true })
+    local ledger <const>, unreadable <const> = require("ledger").open(host.workspace(), { readonly = true })
+    if not ledger and (args.what == "last" or args.what:find "^%d") then return nil, fault.of(unreadable) end
     if ledger then
       local closing <close> = ledger
       local run <const> = closing:run(args.what)

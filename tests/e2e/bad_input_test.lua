@@ -264,3 +264,30 @@ t.test("what grows without end is named where it grows: tensors, instructions, l
     end
   end
 end)
+
+t.test("a ledger that is damaged, empty or a link: one line, the right status, nothing written elsewhere", function()
+  local w <const> = kernel((add:gsub("dst=x, data1", "data1")))
+  t.eq((w:run("debug k.py" .. case)), 0)
+  w:sh "cp -r .nkiln kept; mkdir outside"
+  local commands <const> = { "ledger", "explain last", "restore", "resume", "debug k.py" .. case }
+  w:sh "head -c 5000 /dev/urandom > .nkiln/ledger.db"
+  for _, words in ipairs(commands) do one_line(w, words, 2, "ledger.db cannot be read: ") end
+  w:sh "truncate -s 1000 kept/ledger.db; cp kept/ledger.db .nkiln/ledger.db"
+  for _, words in ipairs(commands) do one_line(w, words, 2, "move it away") end
+  w:sh ": > .nkiln/ledger.db"
+  for _, words in ipairs { "explain last", "restore", "resume" } do one_line(w, words, 2, "nothing has been recorded") end
+  w:sh "rm -r .nkiln; ln -s outside .nkiln"
+  for _, words in ipairs { "restore", "resume", "debug k.py" .. case } do one_line(w, words, 5, "is a link") end
+  t.eq(select(2, w:sh "ls -A outside"), "")
+end)
+
+t.test("restore writes through no link that was not there before", function()
+  local w <const> = kernel((add:gsub("dst=x, data1", "data1")))
+  t.eq((w:run("debug k.py" .. case)), 0)
+  w:write("victim", "private")
+  w:sh "rm k.py; ln -s victim k.py"
+  local status <const>, out <const> = w:run "restore"
+  t.eq(status, 1)
+  t.has(out, "nothing was written")
+  t.eq(w:read "victim", "private")
+end)
