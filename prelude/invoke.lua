@@ -84,7 +84,7 @@ end
 
 local function rights_of(host, entry, decl, args, caller)
   local options <const> = rights_options(host, entry, decl, args, caller)
-  options.ask, options.realpath = host.can_ask() and host.ask or nil, host.disk.realpath
+  options.ask, options.realpath, options.caller = host.can_ask() and host.ask or nil, host.disk.realpath, caller
   return rights.new(options)
 end
 

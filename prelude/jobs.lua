@@ -63,8 +63,13 @@ function jobs.run(host, module, request, options)
   local read, write = options.read, options.write
   if options.rights then
     read, write = {}, {}
-    for _, path in ipairs(options.rights.roots.read) do read[#read + 1] = path end
-    for _, path in ipairs(options.rights.roots.write) do write[#write + 1] = path end
+    local ceiling <const> = options.rights.ceiling
+    for _, path in ipairs(options.rights.roots.read) do
+      if not ceiling or ceiling:check("read", path) then read[#read + 1] = path end
+    end
+    for _, path in ipairs(options.rights.roots.write) do
+      if not ceiling or ceiling:check("write", path) then write[#write + 1] = path end
+    end
     for _, path in ipairs(options.read or {}) do
       if options.rights:check("read", path) then read[#read + 1] = path end
     end

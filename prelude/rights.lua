@@ -19,7 +19,8 @@ methods.__index = methods
 local verbs <const> = { read = "read", write = "write", run = "start", net = "reach", env = "see the variable", skill = "run the skill", llm = "use the model" }
 
 -- options: {name, scope, permits, args = {paths = {...}, outputs = {...}}, workspace, cwd, home, user_rules, workspace_rules,
--- skill_rights = the policy's entry for this skill, ask = function(question) -> boolean}.
+-- skill_rights = the policy's entry for this skill, ask = function(question) -> boolean, caller = rights of who calls}.
+-- What a workspace's skill calls, at whatever depth, gets no further than that skill itself: its rights are the ceiling.
 function rights.new(options)
   local self <const> = setmetatable({
     name = options.name, base = options.workspace, cwd = options.cwd, home = options.home, user = options.user_rules, narrow = options.workspace_rules,
@@ -28,6 +29,8 @@ function rights.new(options)
   local asked <const> = options.permits or {}
   local granted <const> = options.skill_rights or {}
   local guest <const> = options.scope == "workspace"
+  self.guest = guest
+  if options.caller then self.ceiling = options.caller.guest and options.caller or options.caller.ceiling end
   local function grant_path(kind, path, base)
     local absolute <const> = permit.absolute(path, base or self.base, self.home)
     table.insert(self.roots[kind], absolute)
@@ -121,6 +124,10 @@ end
 
 -- May this call do it? For read and write, `value` is an absolute path.
 function methods:check(kind, value)
+  if self.ceiling then
+    local within <const>, err <const> = self.ceiling:check(kind, value)
+    if not within then return nil, err end
+  end
   local key <const> = kind .. "\0" .. value
   local effect, rule = permit.combine(self.user, self.narrow, kind, value, "none")
   if effect == "deny" then return refusal(self, kind, value, rule) end

@@ -149,3 +149,16 @@ t.test("a program run for a script sees no keys of the environment, but for what
   t.has(out, "LANG=C")
   t.ok(not out:find("geheim", 1, true), out)
 end)
+
+t.test("a built-in skill writes no further for a workspace's skill than that skill may", function()
+  local w <const> = says([[
+    local call <const> = { kernel = "k.py", case = { "a=f32[4,8]" } }
+    local said <const> = {}
+    for i, out in ipairs { "here.db", "../out/p.db", ".nkiln/p.db" } do
+      call.out = out
+      local r, e = ctx.skill("neuron-nki-profiling", call)
+      said[i] = r and (r.ok and "wrote" or "looked") or e.code
+    end
+    return { ok = true, text = table.concat(said, " ") }]], "not-permitted not-permitted looked", "cp ../out/k.py .")
+  t.eq(w:read "here.db", nil)
+end)
