@@ -62,6 +62,21 @@ function kit.hybrid(width, runs)
   return table.concat(parts)
 end
 
+-- DELTA_BINARY_PACKED of small numbers.
+function kit.delta(values)
+  local parts <const> = { varint(128), varint(4), varint(#values), zigzag(values[1]) }
+  for at = 2, #values, 128 do
+    local least = math.huge
+    for i = at, math.min(at + 127, #values) do least = math.min(least, values[i] - values[i - 1]) end
+    parts[#parts + 1] = zigzag(least)
+    for k = 0, 3 do parts[#parts + 1] = at + 32 * k <= #values and "\24" or "\0" end -- 24 bits each; parts without values have no bytes
+    for i = at, at + 127 do
+      if at + (i - at) // 32 * 32 <= #values then parts[#parts + 1] = string.pack("<I3", values[i] and values[i] - values[i - 1] - least or 0) end
+    end
+  end
+  return table.concat(parts)
+end
+
 function kit.sized(bytes) return string.pack("<s4", bytes) end
 
 local kinds <const> = { data = 0, index = 1, dictionary = 2, data2 = 3 }

@@ -153,6 +153,9 @@ t.test("made parquet: wrong delta blocks", function()
     page { values = 3, encoding = 5, body = v(128) .. v(4) .. v(3) .. z(10) .. z(-2) .. "\0\0\0\0" } })), { x = { 10, 8, 6 } })
   local wide <const> = v(128) .. v(4) .. v(3) .. z(math.mininteger) .. z(0) .. "\64\0\0\0" .. ints("<i8", { -1, math.mininteger }) .. ("\0"):rep(30 * 8)
   t.eq(read(kit.one({ "x", type = INT64 }, 3, { page { values = 3, encoding = 5, body = wide } })), { x = { math.mininteger, math.maxinteger, -1 } })
+  local short <const> = v(128) .. v(4) .. v(3) .. z(10) .. z(0) .. "\8\0\0\0"
+  t.eq(read(kit.one({ "x", type = INT64 }, 3, { page { values = 3, encoding = 5, body = short .. "\1\2" } })), { x = { 10, 11, 13 } })
+  wrong(short .. "\1", "the values end early")
   wrong(v(128) .. v(4) .. v(3) .. z(10), "the values end early")
   wrong(v(128) .. v(4) .. v(4) .. z(10) .. z(-2) .. "\0\0\0\0", "more values than rows")
   wrong(v(128) .. v(4) .. v(2) .. z(10) .. z(-2) .. "\0\0\0\0", "fewer values than rows")
@@ -169,6 +172,69 @@ t.test("made parquet: wrong delta blocks", function()
   wrong(numbers(0, 0) .. numbers(2, 0) .. "abcde", "longer than its page", 7, text)
   wrong(numbers(0, -1) .. numbers(2, 0) .. "abcdef", "begins with more than the text before it", 7, text)
   wrong(numbers(5, -3) .. "abcdefghij", "longer than its page", 6, text)
+end)
+
+t.test("made parquet: texts too large for one batch, with NULLs between and in lists", function()
+  local values <const> = 3000 -- of 3000 bytes each: the same beginning, then five digits
+  local head <const>, tails <const>, prefixes <const>, lengths <const> = ("h"):rep(2995), {}, { 0 }, { 3000 }
+  for i = 1, values do
+    tails[i] = ("%05d"):format(i)
+    if i > 1 then prefixes[i], lengths[i] = 2995, 5 end
+  end
+  local body <const> = kit.delta(prefixes) .. kit.delta(lengths) .. head .. table.concat(tails)
+  local levels <const> = {}
+  for i = 1, values do
+    levels[#levels + 1] = { 1, 1 }
+    if i < 50 or i * i % 11 == 3 then levels[#levels + 1] = { 1, 0 } end
+  end
+  local rows <const> = #levels
+  local schema <const> = { "x", type = BYTES, repetition = OPTIONAL }
+  local got <const> = assert(read(kit.one(schema, rows, { page { values = rows, encoding = 7, body = sized(hybrid(1, levels)) .. body } }), 500)).x
+  local at = 0
+  for r, level in ipairs(levels) do
+    if level[2] == 1 then at = at + 1 end
+    t.ok(got[r] == (level[2] == 1 and head .. tails[at] or "NULL"), "row " .. r)
+  end
+  -- The same as lists of two.
+  local repetition <const>, definition <const> = {}, { { values, 1 } }
+  for i = 1, values do repetition[i] = { 1, (i - 1) % 2 } end
+  schema.repetition = REPEATED
+  local lists <const> = assert(read(kit.one(schema, values // 2, {
+    page { values = values, encoding = 7, body = sized(hybrid(1, repetition)) .. sized(hybrid(1, definition)) .. body },
+  }, { values = values }), 400)).x
+  for r = 1, values // 2 do t.ok(lists[r] == ('["%s%s","%s%s"]'):format(head, tails[2 * r - 1], head, tails[2 * r]), "list " .. r) end
+end)
+
+t.test("made parquet: more rows of lists in a page than are decoded at a time", function()
+  local rows <const>, numbers <const> = 9000, {}
+  for r = 1, rows do numbers[r] = 5 + 3 * (r - 1) end
+  local body <const> = sized(hybrid(1, { { rows, 0 } })) .. sized(hybrid(1, { { rows, 1 } })) .. kit.delta(numbers)
+  local got <const> = read(kit.one({ "x", type = INT32, repetition = REPEATED }, rows, { page { values = rows, encoding = 5, body = body } })).x
+  t.eq(#got, rows)
+  for r = 1, rows do t.ok(got[r] == ("[%d]"):format(numbers[r]), "row " .. r) end
+end)
+
+t.test("made parquet: a page larger than the memory it is given lies outside of it", function()
+  if os.getenv("NKILN_SANITIZED") then t.skip("memory is not the program's own here") end
+  local host <const>, dir <const> = arg[-1] or "build/nkiln-lua", t.tmpdir()
+  local rows <const> = 2 << 20
+  t.write(dir .. "/large.parquet", kit.one({ "x", type = INT64 }, rows, { page { values = rows, body = ("\5\0\0\0\0\0\0\0"):rep(rows) } }))
+  t.write(dir .. "/peak.lua", ([[
+    local file = assert(require("rt.trace").parquet_open(%q, "/tmp", tonumber(arg[1])))
+    local columns = assert(file:read(5000))
+    assert(columns.x:at(4999) == 5)
+    for line in io.lines("/proc/self/status") do
+      local kb = line:match("RssAnon:%%s*(%%d+)")
+      if kb then print(kb) end
+    end
+    assert(file:skim() == %d - 5000)]]):format(dir .. "/large.parquet", rows))
+  local function kilobytes(memory)
+    local code <const>, out <const> = t.sh(("%s %s %d"):format(t.quote(host), t.quote(dir .. "/peak.lua"), memory))
+    t.eq(code, 0)
+    return tonumber(out)
+  end
+  local inside <const>, outside <const> = kilobytes(64 << 20), kilobytes(1 << 20)
+  t.ok(inside - outside > 12000, ("%d kB inside, %d kB outside"):format(inside, outside))
 end)
 
 t.test("made parquet: wrong footers", function()

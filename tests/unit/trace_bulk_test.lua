@@ -113,6 +113,18 @@ t.test("bulk: trees of several levels, many tables, empty ones, tables with keys
   end, queries)
 end)
 
+t.test("bulk: an interior page that would leave a single child over", function()
+  local tables <const>, queries <const> = {}, {}
+  -- One row per page; an interior page has room for 1039 children with rowids of this size.
+  for n = 1037, 1042 do
+    tables[#tables + 1] = plain("T" .. n, { "i64", "str" })
+    queries[#queries + 1] = ("select count(*) as n, sum(c1) as s, max(rowid) as m from T%d"):format(n)
+  end
+  both(tables, function(store)
+    for n = 1037, 1042 do assert(store:append("T" .. n, { c1 = array.arange(0, n, 1, "int64"), c2 = ("w"):rep(5000) })) end
+  end, queries)
+end)
+
 t.test("bulk: what a CREATE TABLE means is asked of SQLite", function()
   local dir <const> = t.tmpdir()
   local store <close> = assert(trace.store_create(dir .. "/p.db"))
