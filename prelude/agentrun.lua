@@ -75,6 +75,18 @@ function agentrun.run(host, decl, public, bind, args, options)
   return agentrun.result(outcome)
 end
 
+-- Go on with run `id` of an agent that is loaded here: where a workspace's agent runs, in its worker. As run().
+function agentrun.go_on(host, decl, public, bind, id, options)
+  local ledger <const>, err <const> = ledger_module.open(host.workspace())
+  if not ledger then return nil, fault.of(err) end
+  local closing <close> = ledger
+  local given <const> = driver_options(host, closing, public, bind, options)
+  given.budget = known_limits(given.budget)
+  local outcome <const>, why <const> = agent.resume(function() return decl end, id, given)
+  if not outcome then return nil, fault.of(why) end
+  return agentrun.result(outcome)
+end
+
 -- nkiln resume RUN: a status, or nil, err.
 function agentrun.resume(host, id, common)
   local ledger <const>, err <const> = ledger_module.open(host.workspace(), nil)
@@ -89,12 +101,20 @@ function agentrun.resume(host, id, common)
   local full <const>, unknown <const> = closing:find(id)
   if not full then return nil, fault.of(unknown) end
   local stored <const> = closing:run(full)
+  local script <const> = stored and stored.kind == "agent" and catalogue.find(stored.name) or nil
+  if script and script.scope == "workspace" then
+    local decl <const>, distrusted <const> = catalogue.declaration(script)
+    if not decl then return nil, distrusted end
+    local invoke <const> = require "invoke"
+    local result <const>, failed <const> = invoke.run(host, script, decl, stored.args or {}, {
+      common = common, budget_flags = common and common.budget, resume = full,
+    })
+    if not result then return nil, failed end
+    return host.print_result(result, { text = decl.text or agentrun.text })
+  end
   local outcome <const>, why <const> = agent.resume(function(name)
     local entry <const>, wrong <const> = catalogue.find(name)
     if not entry then return nil, wrong or fault.new("not-found", "there is no agent " .. name) end
-    if entry.scope == "workspace" then
-      return nil, fault.new("not-permitted", "the run of a workspace's agent cannot be resumed", { where = host.short(entry.script) })
-    end
     local decl <const>, holder <const> = catalogue.instance(entry)
     if not decl then return nil, holder end
     found = decl

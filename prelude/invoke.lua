@@ -177,12 +177,14 @@ local function away(host, entry, decl, args, options)
     entry = { name = entry.name, path = entry.path, script = entry.script, kind = entry.kind, scope = entry.scope },
     sources = host.catalogue().sources(entry), args = args, cwd = host.cwd, workspace = host.workspace(), home = host.home, depth = options.depth or 0,
     json = host.json, rights = given, budget = options.budget_flags,
+    resume = options.resume,
   }, { rights = mine, budget = budget, calls = answers(host, mine, budget, options), memory = WORKER_MEMORY, steps = 0 })
   budget:stop()
   return invoke.result(value, err)
 end
 
--- Run an entry with checked arguments. Returns a result table, or nil, err.
+-- Run an entry with checked arguments; options.resume: the run of a workspace's agent to go on with. Returns a result table, or
+-- nil, err.
 function invoke.run(host, entry, decl, args, options)
   options = options or {}
   if entry.scope == "workspace" then return away(host, entry, decl, args, options) end

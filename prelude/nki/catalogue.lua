@@ -150,8 +150,7 @@ return {
   -- Limits of a run
   ["step-limit"] = { title = "the kernel does not end", reason = "every loop of a kernel is unrolled before it can run on the chip" },
   ["memory-limit"] = { title = "the kernel needs more memory than this run may use" },
-  ["time-limit"] = { title = "the run took longer than it may" },
-  ["internal"] = { title = "a fault of nkiln itself" },
+  ["internal"] = { title = "a fault of nkiln itself", reason = "this is not the kernel's doing; please report it with the kernel" },
 
   -- Files, entries, cases
   ["file-missing"] = { title = "no such file" },

@@ -78,7 +78,7 @@ local function declare(request)
   return { declaration = declaration, files = files, sources = more.sources }
 end
 
--- request: {entry, sources, args, cwd, workspace, home, depth, json, rights, budget}; or {entry, declare = true}.
+-- request: {entry, sources, args, cwd, workspace, home, depth, json, rights, budget, resume=run of an agent to go on with}; or {entry, declare = true}.
 function work.run(request, job)
   if request.declare then return declare(request) end
   local host <const> = facade(request, job)
@@ -93,7 +93,9 @@ function work.run(request, job)
     holder = prepared.holder,
   }
   local value <const>, err <const> = invoke.guarded(host, request.entry.name, function()
-    if made.kind == "agent" then
+    if made.kind == "agent" and request.resume then
+      return require("agentrun").go_on(host, made, public, bind, request.resume, { common = { budget = request.budget } })
+    elseif made.kind == "agent" then
       return require("agentrun").run(host, made, public, bind, request.args, { common = { budget = request.budget }, may = may })
     end
     return made.run(public, request.args)

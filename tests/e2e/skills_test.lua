@@ -302,6 +302,29 @@ t.test("agents: listed, run in a worker when of a workspace, recorded", function
   t.eq(json.decode(out).result.n, 2)
 end)
 
+t.test("the run of a workspace's agent is resumed in its worker, with what it spent, and only when trusted", function()
+  local w <const> = workspace()
+  w:write(".kiro/agents/counter.lua", [[
+    return agent { name = "counter", description = "Count. Use it to test.", budget = { iterations = 2 },
+      steps = { { name = "count", spend = { iterations = 1 }, run = function(ctx, state)
+        state.n = (state.n or 0) + 1
+        return state.n < 4 and "count" or "done", "at " .. state.n
+      end } } }
+  ]])
+  local status, out = w:run "--trust counter --json"
+  t.eq(status, 4, out)
+  local first <const> = json.decode(out)
+  status = w:run "resume --budget iterations=9"
+  t.eq(status, 5, "not trusted")
+  status, out = w:run "--trust resume --json"
+  t.eq(status, 4, "the budget is the run's, not a fresh one: " .. out)
+  status, out = w:run "--trust resume --budget iterations=9 --json"
+  t.eq(status, 0, out)
+  local result <const> = json.decode(out)
+  t.eq({ result.run, result.status, result.budget.spent.iterations }, { first.run, "done", 4 })
+  t.eq({ result.steps[1].number, result.steps[1].note, result.steps[#result.steps].note }, { 3, "at 3", "at 4" })
+end)
+
 t.test("an agent's files are put back by one command", function()
   local w <const> = nkiln.folder()
   w:write("../home/.kiro/agents/editor.lua", [[

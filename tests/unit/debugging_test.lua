@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The repair rate on seeded bugs: operators of tests/mutations break kernels at sites drawn by seed, work.debug repairs them
--- step by step, and a repair counts only when the kernel is proved. The floors are measured rates less a margin.
+-- step by step, and a repair counts only when the kernel is proved. The seed is drawn anew in every run and printed;
+-- NKILN_SEED=n draws the same again. `build/nkiln-lua tests/mutations/rates.lua every 25` gives the rates without luck.
 
 local t <const> = require "tests.lib"
 local debug_step <const> = require "work.debug"
@@ -8,9 +9,13 @@ local operators <const> = require "tests.mutations.operators"
 local trial <const> = require "tests.mutations.trial"
 local source <const> = require "nki.source"
 
-local FLOORS <const> = { build = 0.9, numbers = 0.85, two = 0.5 }
-local WEAK <const> = { ["copy shape"] = true } -- no floor of its own: it counts towards its kind's only
-local SEED <const> = math.tointeger(tonumber(os.getenv("NKILN_SEED") or "1")) or 1 -- fixed by default, so that a failure can be seen again
+-- Draws per class, and how many classes are drawn (nil: all); under sanitizers everything is an order slower, so few classes get
+-- as many draws. A class fails when it misses more than one of its draws, and all together may miss one draw in ten.
+local SANITIZED <const> = os.getenv("NKILN_SANITIZED") ~= nil
+local DRAWS <const>, CLASSES <const>, TWO <const> = 3, SANITIZED and 3 or nil, SANITIZED and 1 or 4
+local PER_CLASS <const> = 1 -- misses
+local FLOOR <const>, FLOOR_TWO <const> = 0.9, 0.5
+local SEED <const> = math.tointeger(tonumber(os.getenv("NKILN_SEED") or "")) or math.random(1, 1 << 30)
 
 t.test("mutations are drawn by seed, change one place, and every class has a site", function()
   local texts <const> = trial.texts()
@@ -33,23 +38,48 @@ t.test("what is not broken is clean, and proved", function()
   t.eq({ outcome, steps, last.verification.ok }, { "equivalent", 0, true })
 end)
 
-t.test("seeded bugs are repaired and proved, class by class", function()
-  local sums <const> = {}
-  local misses <const> = {}
-  for _, row in ipairs(trial.rates { seed = SEED, per_class = os.getenv("NKILN_SANITIZED") and 1 or 2, two = 5 }) do
-    local sum <const> = sums[row.kind] or { repaired = 0, tried = 0 }
-    sums[row.kind] = sum
+-- What a list of rows says against the floors: sentences, none when all hold.
+local function complaints(rows)
+  local out <const>, sums <const> = {}, {}
+  for _, row in ipairs(rows) do
+    local kind <const> = row.kind == "two" and "two" or "one"
+    local sum <const> = sums[kind] or { repaired = 0, tried = 0, misses = {} }
+    sums[kind] = sum
     sum.repaired, sum.tried = sum.repaired + row.repaired, sum.tried + row.tried
-    for _, miss in ipairs(row.misses) do misses[#misses + 1] = row.class .. ": " .. miss end
-    t.ok(row.tried + row.equivalent > 0, row.class .. " was not tried")
-    if not WEAK[row.class] and row.kind ~= "two" then
-      t.ok(row.repaired >= row.tried - 1, ("%s: %d of %d\n%s"):format(row.class, row.repaired, row.tried, table.concat(row.misses, "\n")))
+    for _, miss in ipairs(row.misses) do sum.misses[#sum.misses + 1] = row.class .. ": " .. miss end
+    if row.tried + row.equivalent == 0 then out[#out + 1] = row.class .. " was not tried" end
+    if kind == "one" and row.tried - row.repaired > PER_CLASS then
+      out[#out + 1] = ("%s: %d of %d\n%s"):format(row.class, row.repaired, row.tried, table.concat(row.misses, "\n"))
     end
   end
   for kind, sum in pairs(sums) do
-    t.ok(sum.repaired >= FLOORS[kind] * sum.tried,
-      ("seed %d, %s: %d of %d repaired\n%s"):format(SEED, kind, sum.repaired, sum.tried, table.concat(misses, "\n")))
+    local floor <const> = kind == "two" and FLOOR_TWO or FLOOR
+    if sum.repaired < floor * sum.tried and sum.tried - sum.repaired > 1 then
+      out[#out + 1] = ("%s: %d of %d\n%s"):format(kind == "two" and "two bugs at once" or "all classes", sum.repaired, sum.tried, table.concat(sum.misses, "\n"))
+    end
   end
+  return out
+end
+
+t.test("the floors can fail: two misses in a class, one in eight over all", function()
+  local function row(class, kind, repaired, tried)
+    return { class = class, kind = kind, repaired = repaired, tried = tried, equivalent = 0, misses = {} }
+  end
+  t.eq(#complaints { row("a", "build", 3, 3), row("b", "numbers", 2, 3), row("two bugs", "two", 3, 4) }, 0)
+  t.eq(#complaints { row("a", "build", 1, 3), row("b", "numbers", 30, 30) }, 1)
+  t.eq(#complaints { row("a", "build", 2, 3), row("b", "numbers", 2, 3), row("c", "numbers", 2, 3) }, 1)
+  t.eq(#complaints { row("a", "build", 3, 3), row("two bugs", "two", 1, 4) }, 1)
+  t.eq(#complaints { row("a", "build", 0, 0) }, 1)
+end)
+
+t.test("seeded bugs are repaired and proved, class by class", function()
+  print(("      mutations are drawn with NKILN_SEED=%d"):format(SEED))
+  local rows <const> = trial.rates { seed = SEED, per_class = DRAWS, two = TWO, classes = CLASSES }
+  local rates <const> = {}
+  for _, row in ipairs(rows) do rates[#rates + 1] = ("%s %d/%d"):format(row.class, row.repaired, row.tried) end
+  print("      " .. table.concat(rates, ", "))
+  local wrong <const> = complaints(rows)
+  t.ok(#wrong == 0, ("NKILN_SEED=%d\n%s"):format(SEED, table.concat(wrong, "\n")))
 end)
 
 local function step(text, seen)

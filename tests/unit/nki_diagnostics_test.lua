@@ -81,7 +81,7 @@ t.test("every code of the catalogue has a kernel that raises it, or says why not
   -- Codes whose cause is not in a kernel's text, or that other tests raise.
   local elsewhere <const> = {}
   for code in ([[file-missing file-unreadable file-too-large file-empty file-binary file-not-utf8 bad-case case-file bad-version bad-target entry-missing
-    internal time-limit activation-range import-ignored]]):gmatch("%S+") do
+    internal activation-range import-ignored]]):gmatch("%S+") do
     elsewhere[code] = true
   end
   local missing <const> = {}
@@ -90,4 +90,44 @@ t.test("every code of the catalogue has a kernel that raises it, or says why not
   end
   table.sort(missing)
   t.eq(missing, {})
+end)
+
+-- A fault of our own, injected where the machine is asked for its figures and where an instruction's Lua half runs.
+t.test("internal: a fault of nkiln is one diagnostic that says so, not the kernel's error and no traceback", function()
+  local session <const> = require "nki.session"
+  local nki <const> = require "rt.nki"
+  local case <const> = assert(require("nki.case").parse("x=float32[8,8]"))
+  local text <const> = broken.head .. "@nki.jit\ndef k(x):\n    t = nl.load(x)\n    return t\n"
+  local machine <const> = nki.machine
+  local function with(fault)
+    nki.machine = function(options) -- luacheck: ignore
+      local made <const> = machine(options)
+      return setmetatable({}, { __index = function(_, name)
+        local value <const> = made[name]
+        if type(value) ~= "function" then return value end
+        return function(_, ...)
+          if name == "input" then fault() end
+          return value(made, ...)
+        end
+      end })
+    end
+    local ok <const>, result <const> = pcall(session.run, { path = "k.py", source = text, case = case, execute = false })
+    nki.machine = machine
+    return ok, result
+  end
+  for _, raised in ipairs { { code = "internal-error", message = "internal error: a gear broke" }, { code = "internal", message = "a gear broke" } } do
+    local ok <const>, result <const> = with(function() error(raised, 0) end)
+    t.ok(ok, "raised instead of reported")
+    t.eq(result.ok, false)
+    t.eq(#result.diagnostics, 1)
+    local d <const> = result.diagnostics[1]
+    t.eq({ d.code, d.severity }, { "internal", "error" })
+    t.has(d.message, "a gear broke")
+    t.ok(d.line, "no line")
+    t.eq(d.fix, nil)
+  end
+  local opened <const> = session.open { path = "k.py", source = text }
+  local d <const> = session.add_error(opened, "prelude/x.lua:1: a gear broke").diagnostics[1]
+  t.eq(d.code, "internal")
+  t.has(d.message, "a fault inside nkiln: prelude/x.lua:1: a gear broke")
 end)
