@@ -76,14 +76,17 @@ function places.subscript(self, node)
   end
 end
 
+local WHOLE <const> = { data = true, data1 = true, data2 = true, src = true, moving = true, stationary = true }
+
 -- Another tile or another tensor in a place. `role`: the keyword or position, for the title.
 function places.operand(self, node, role)
   local root <const>, at <const> = root_of(node)
   if not root then return end
-  local names <const> = self.tiles[root] and self.tile_names or self.hbm[root] and self.hbm_names
+  local names = self.tiles[root] and self.tile_names or self.hbm[root] and self.hbm_names
+  if not names and WHOLE[role] and node.type == "Name" then names = self.tile_names end -- what is no tensor cannot be meant
   for _, name in ipairs(names or {}) do
     if name ~= root then
-      self:propose(self.unread[name] and "unread" or self.tiles[root] and "tile" or "source", at, name, ("%s=%s"):format(role, name))
+      self:propose(self.unread[name] and "unread" or self.hbm[root] and "source" or "tile", at, name, ("%s=%s"):format(role, name))
     end
   end
 end

@@ -66,12 +66,8 @@ M.list = {
   { class = "old mask", kind = "build", pattern = "(nisa%.dma_copy%(dst=[%w_]+, src=%w+%b[])%)", break_ = function(_, head)
     return head .. ", mask=(rows > 0))"
   end },
-  { class = "off by one", kind = "numbers", pattern = "(range%(0, )(%w+)(, )", break_ = function(_, head, stop, rest)
-    return head .. stop .. " - 1" .. rest
-  end },
-  { class = "wrong tile", kind = "numbers", pattern = "(dma_copy%(dst=out[%w_]*%b[], src=)([%w_]+)", break_ = function(match, head, name)
-    return name == "result" and head .. "tile" or name == "out_t" and (head .. "x_t") or nil, match
-  end },
+  { class = "wrong tile", kind = "numbers", pattern = "(dma_copy%(dst=out%b[], src=)result", break_ = function(_, head) return head .. "tile" end,
+    only = " tile = nl.ndarray" },
   { class = "operands exchanged", kind = "numbers", pattern = "stationary=([%w_]+), moving=([%w_]+)", break_ = function(_, a, b)
     return ("stationary=%s, moving=%s"):format(b, a)
   end },
