@@ -55,7 +55,8 @@ local function complaints(rows)
   for kind, sum in pairs(sums) do
     local floor <const> = kind == "two" and FLOOR_TWO or FLOOR
     if sum.repaired < floor * sum.tried and sum.tried - sum.repaired > 1 then
-      out[#out + 1] = ("%s: %d of %d\n%s"):format(kind == "two" and "two bugs at once" or "all classes", sum.repaired, sum.tried, table.concat(sum.misses, "\n"))
+      out[#out + 1] = ("%s: %d of %d\n%s"):format(kind == "two" and "two bugs at once" or "all classes", sum.repaired, sum.tried,
+        table.concat(sum.misses, "\n"))
     end
   end
   return out
