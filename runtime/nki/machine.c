@@ -18,6 +18,10 @@ void nki_machine_close(struct nki_machine *m) {
     for (uint32_t i = 0; i < m->storage_count; i++) nki_storage_close(m->storages[i], m->account);
     free(m->storages);
     m->storages = NULL;
+    for (int i = 0; i < m->label_count; i++) free(m->labels[i].text);
+    free(m->labels);
+    m->labels = NULL;
+    m->label_count = 0;
     m->storage_count = m->storage_capacity = 0;
     nki_record_close(&m->record);
     free(m->warnings);

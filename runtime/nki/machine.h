@@ -104,6 +104,12 @@ struct nki_machine {
     bool uninitialized_warns;
     int32_t site; // set by the binding before each call
     int ordered;  // blocks of nl.no_reorder that are open
+    // Names given afterwards to tensors without one (outputs), by storage id.
+    struct nki_label {
+        uint32_t storage;
+        char *text;
+    } *labels;
+    int label_count;
 
     struct nki_storage **storages; // by id - 1
     uint32_t storage_count, storage_capacity;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // nki_lua_schedule.c: m:schedule(model) -> timeline, and the timeline's small tables. The large ones are in
-// nki_lua_timeline.c; runtime/nki/nki.meta.lua documents them.
+// nki_lua_timeline.c and nki_lua_flows.c; runtime/nki/nki.meta.lua documents them.
 #include "nki/nki_lua_schedule.h"
 
 #include <stdlib.h>
@@ -108,8 +108,10 @@ void nki_texts_end(lua_State *L, struct nki_texts *t, const char *name) {
     lua_pop(L, 2);
 }
 
-const char *nki_storage_name(const struct nki_storage *st, char buffer[48]) {
+const char *nki_storage_name(const struct nki_machine *m, const struct nki_storage *st, char buffer[48]) {
     if (st->name && st->name[0]) return st->name;
+    for (int i = 0; i < m->label_count && !nki_on_chip(st->buffer); i++)
+        if (m->labels[i].storage == st->id) return m->labels[i].text;
     snprintf(buffer, 48, "tensor_%u", st->id);
     return buffer;
 }
@@ -228,7 +230,13 @@ int nki_lua_label(lua_State *L) {
     struct nki_view *v = nki_to_view(L, m, 2);
     const char *name = luaL_checkstring(L, 3);
     luaL_argcheck(L, v, 2, "a tensor is expected");
-    if (!v->st->name && !(v->st->name = strdup(name))) luaL_error(L, "not enough memory");
+    if (v->st->name) return 0;
+    struct nki_label *labels = realloc(m->m.labels, (size_t)(m->m.label_count + 1) * sizeof *labels);
+    if (!labels) luaL_error(L, "not enough memory");
+    m->m.labels = labels;
+    char *text = strdup(name);
+    if (!text) luaL_error(L, "not enough memory");
+    labels[m->m.label_count++] = (struct nki_label){.storage = v->st->id, .text = text};
     return 0;
 }
 
@@ -317,7 +325,7 @@ static int timeline_tensors(lua_State *L) {
         if (nki_on_chip(st->buffer)) continue;
         char text[48];
         lua_createtable(L, 0, 10);
-        lua_pushstring(L, nki_storage_name(st, text));
+        lua_pushstring(L, nki_storage_name(m, st, text));
         lua_setfield(L, -2, "name");
         lua_pushstring(L, st->input ? "IN" : st->output ? "OUT" : "INTERNAL");
         lua_setfield(L, -2, "role");

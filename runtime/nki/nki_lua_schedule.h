@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// nki_lua_schedule.h: what the two files of the timeline's binding share. Functions here may raise.
+// nki_lua_schedule.h: what the files of the timeline's binding share. Functions here may raise.
 //
 // A timeline is a userdata that keeps its machine. Its tables are made column by column: numbers as rt.array of rank 1,
 // text as { codes = rt.array int32, values = { ... } } (code k is values[k + 1], -1 is NULL).
@@ -33,7 +33,11 @@ int32_t nki_texts_code(lua_State *L, struct nki_texts *t, const char *text); // 
 void nki_texts_end(lua_State *L, struct nki_texts *t, const char *name);
 void nki_texts_metatable(lua_State *L);
 
-const char *nki_storage_name(const struct nki_storage *st, char buffer[48]);
+const char *nki_storage_name(const struct nki_machine *m, const struct nki_storage *st, char buffer[48]);
+
+uint64_t nki_region_bytes(const struct nki_region *g); // all partitions
+// Whole nanoseconds of two columns, as profiles hold them: start_ts, end_ts, duration_ns.
+void nki_whole_ns(lua_State *L, const double *start, const double *finish, size_t n);
 
 int nki_timeline_instructions(lua_State *L);
 int nki_timeline_packets(lua_State *L);
@@ -42,7 +46,7 @@ int nki_timeline_flows(lua_State *L);
 int nki_timeline_sites(lua_State *L);
 int nki_timeline_totals(lua_State *L);
 
-int nki_lua_schedule(lua_State *L); // m:schedule(model[, {progress =}])
+int nki_lua_schedule(lua_State *L);   // m:schedule(model[, {progress =}])
 int nki_lua_label(lua_State *L);      // m:label(tensor, name)
 int nki_lua_keep_order(lua_State *L); // m:keep_order(enter)
 void nki_schedule_metatable(lua_State *L);

@@ -106,6 +106,14 @@ for _, row in ipairs { { "matmul_transposing", "a", 802, 503, "a transposed tile
   show("    if all that fits half of SBUF were kept", row[3], timeline_of(options).total_ns / 1000, "us", "")
 end
 
+-- A vendor's targets, not measurements: two cores, half of the rows each.
+for _, row in ipairs { { 1024, 8192, 458.2 }, { 16384, 8192, 6287 }, { 1024, 16384, 866.81 } } do
+  local timeline <const> = timeline_of { path = KERNELS .. "rmsnorm_quant.py", entry = "rmsnorm_quant",
+    case = ("x=bf16[%d,%d], gamma=bf16[1,%d]"):format(row[1], row[2], row[2]) }
+  show(("rmsnorm-quant, %d rows a core of %d"):format(row[1], row[2]), row[3], timeline.total_ns / 1000, "us",
+    "design-rmsnorm-quant (a target, not a measurement)")
+end
+
 -- Mamba on trn1.
 local function mamba(entry, channels, length)
   return { path = KERNELS .. "mamba.py", entry = entry, target = "trn1",
