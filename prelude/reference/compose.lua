@@ -166,6 +166,23 @@ function M.split_sizes(x, sizes, axis)
   return out
 end
 
+-- Sizes of `sections` nearly equal parts, or of the parts between a list of places.
+function M.sections(extent, sections)
+  local sizes <const> = {}
+  if type(sections) == "table" then
+    local last = 0
+    for i, at in ipairs(sections) do
+      at = math.min(core.number(at, nil), extent)
+      sizes[i] = math.max(0, at - last)
+      last = at
+    end
+    sizes[#sizes + 1] = extent - last
+    return sizes
+  end
+  for i = 1, sections do sizes[i] = extent // sections + (i <= extent % sections and 1 or 0) end
+  return sizes
+end
+
 -- Lower (keep_lower) or upper triangle of the last two axes; the rest becomes 0.
 function M.triangle(x, k, keep_lower)
   local rank <const> = #x.shape

@@ -575,6 +575,9 @@ function core.squeeze(a, axis)
   local shape <const> = { table.unpack(a.shape) }
   if shape[axis + 1] ~= 1 then raise("ValueError", "cannot squeeze axis %d of size %d", axis, shape[axis + 1]) end
   table.remove(shape, axis + 1)
+  if is_symbolic(a) and a.node.op == "slice" and a.node.axis == axis then -- one entry of the axis
+    return core.select(symbolic(a.node.inputs[1], a.family, a.declared), axis, a.node.start)
+  end
   return moved(a, "reshape", {}, shape, function(v) return v:squeeze(axis) end)
 end
 

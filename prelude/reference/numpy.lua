@@ -270,6 +270,12 @@ def("split", "ary indices_or_sections axis=0", function(a, sections, axis)
   end
   return objects.py_list(compose.split_sizes(t, sizes, axis))
 end)
+def("array_split", "ary indices_or_sections axis=0", function(a, sections, axis)
+  local t <const> = ten(a)
+  axis = core.axes(axis, #t.shape, "array_split")[1]
+  return objects.py_list(compose.split_sizes(t, compose.sections(t.shape[axis + 1], core.is_scalar(sections) and core.number(sections)
+    or objects.list(sections)), axis))
+end)
 def("broadcast_to", "array shape", function(a, shape)
   local sizes <const> = objects.shape(shape)
   for i, s in ipairs(sizes) do sizes[i] = core.number(s, nil) end

@@ -38,6 +38,23 @@ local function cast_if(t, dtype) if is_none(dtype) then return t end return core
 local functions <const>, methods <const> = {}, {}
 -- Define a function; unless `only` says otherwise it is a Tensor method too.
 local function def(name, signature, fn, only)
+  -- PyTorch takes NumPy's names too: axis for dim, keepdims for keepdim.
+  local words <const>, dim, keep = {}, nil, nil
+  for word in signature:gmatch("%S+") do
+    words[#words + 1] = word
+    if word:find("^dim=?") then dim = #words end
+    if word:find("^keepdim=") then keep = #words end
+  end
+  if dim and not signature:find("*", 1, true) then
+    local plain <const>, n <const> = fn, #words
+    signature = signature:gsub("%f[%w]dim%f[%s]", "dim=None"):gsub("%f[%w]dim$", "dim=None") .. " axis=None" .. (keep and " keepdims=None" or "")
+    fn = function(...)
+      local args <const> = table.pack(...)
+      if not is_none(args[n + 1]) then args[dim] = args[n + 1] end
+      if keep and not is_none(args[n + 2]) then args[keep] = args[n + 2] end
+      return plain(table.unpack(args, 1, n))
+    end
+  end
   local entry <const> = { signature = signature, fn = fn }
   if only ~= "method" then functions[name] = entry end
   if only ~= "function" then methods[name] = entry end
@@ -274,6 +291,21 @@ def("split", "input split_size_or_sections dim=0", function(x, size, dim)
   end
   return objects.py_tuple(compose.split_sizes(t, sizes, axis))
 end)
+def("tensor_split", "input indices_or_sections dim=0", function(x, sections, dim)
+  local t <const> = ten(x)
+  local axis <const> = axes_of(dim, t, "tensor_split")[1]
+  return objects.py_tuple(compose.split_sizes(t, compose.sections(t.shape[axis + 1], core.is_scalar(sections) and core.number(sections)
+    or objects.list(sections)), axis))
+end)
+def("unbind", "input dim=0", function(x, dim)
+  local t <const> = ten(x)
+  local axis <const>, out <const> = axes_of(dim, t, "unbind")[1], {}
+  for i = 1, t.shape[axis + 1] do out[i] = core.select(t, axis, i - 1) end
+  return objects.py_tuple(out)
+end)
+for _, name in ipairs({ "gather", "index_select", "sort", "topk", "scatter", "take_along_dim" }) do
+  def(name, "input *args dim=None", function() raise("NotImplementedError", "%s moves elements by data, which cannot be traced", name) end)
+end
 def("narrow", "input dim start length", function(x, dim, start, length)
   local t <const> = ten(x)
   return core.slice(t, axes_of(dim, t, "narrow")[1], core.number(start), core.number(length), 1)

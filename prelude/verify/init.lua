@@ -116,7 +116,9 @@ local function judge_algorithm(actual, expected, spread, special, plain)
   local tolerance = array.binary("add", array.binary("multiply", array.unary("abs", clean(expected)), verify.ALGORITHM_RELATIVE), 1e-300)
   if spread then tolerance = array.binary("add", tolerance, array.binary("multiply", row_max(clean(spread)), verify.CONDITION_FACTOR)) end
   -- Where the reference itself has no answer (NaN), or in a poisoned run no finite one, there is nothing to judge.
-  local judged <const> = special and array.unary("isfinite", expected) or array.unary("logical_not", array.unary("isnan", expected))
+  -- Nor where it makes an integer of a NaN.
+  local judged <const> = special and array.binary("logical_and", array.unary("isfinite", expected),
+    array.compare_op("less", array.unary("abs", expected), 9.0e18)) or array.unary("logical_not", array.unary("isnan", expected))
   local zero <const> = array.new("float64", {}, 0.0)
   local raw <const> = array.errors(actual, expected)
   local stats = array.errors(array.where(judged, actual, zero), array.where(judged, expected, zero), { bound = tolerance, tile = { 128, 512 } })

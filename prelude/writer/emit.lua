@@ -70,8 +70,8 @@ function Emit:operand(r, block)
   end
   local text = tile.name
   if rows or columns then
-    text = text .. "[" .. (rows or "0:\1p") .. ", " .. (columns or ("0:" .. (tile.tail == "n" and (block.chunk and tile.chunked and "\1w"
-      or self:columns(tile.n)) or "1"))) .. "]"
+    local all <const> = tile.tail ~= "n" and "1" or block.chunk and tile.chunked and "\1w" or self:columns(tile.n)
+    text = ("%s[%s, %s]"):format(text, rows or tile.whole and "0:\1P" or "0:\1p", columns or "0:" .. all)
   end
   if r.spread then text = text .. ".broadcast(1, " .. (block.chunk and "\1w" or self:columns(r.spread)) .. ")" end
   return text
@@ -236,13 +236,19 @@ function Emit:block(block)
   for _, i in ipairs(block.list) do handlers[i.kind](self, i, block) end
 end
 
+-- name = the smaller of two, also where an argument is called min.
+function Emit:smaller(name, a, b)
+  if self.hides.min then return ("%s = %s if %s > %s else %s"):format(name, a, b, a, b) end
+  return ("%s = min(%s, %s)"):format(name, a, b)
+end
+
 function Emit:chunks(block)
   for _, i in ipairs(block.before) do handlers[i.kind](self, i, self.program.pre) end
   if #block.list == 0 then return end
   local columns <const> = self:columns(block.n)
   self:line("for \1c in range(0, %s, \1C):", columns)
   self.indent = self.indent + 1
-  self:line("\1w = min(\1C, %s - \1c)", parens(columns))
+  self:line(self:smaller("\1w", "\1C", parens(columns) .. " - \1c"))
   self:block(block)
   self.indent = self.indent - 1
 end
@@ -253,6 +259,10 @@ function M.kernel(job)
   local self <const> = setmetatable({ out = {}, indent = 0 }, Emit)
   for k, v in pairs(job) do self[k] = v end
   local program <const> = job.program
+  if job.math then
+    self:line("import math")
+    self:line("")
+  end
   self:line("import nki")
   self:line("import nki.isa as nisa")
   self:line("import nki.language as nl")
@@ -275,7 +285,7 @@ function M.kernel(job)
     if axis == job.row_axis then
       self:line("for \1r in range(0, %s, \1P):", job.axes[axis].text)
       self.indent = self.indent + 1
-      self:line("\1p = min(\1P, %s - \1r)", parens(job.axes[axis].text))
+      self:line(self:smaller("\1p", "\1P", parens(job.axes[axis].text) .. " - \1r"))
     else
       self:line("for %s in range(%s):", job.loop_names[axis], job.axes[axis].text)
       self.indent = self.indent + 1

@@ -161,6 +161,13 @@ function M.derive(job)
     end
   end
 
+  local hides <const> = {}
+  for _, argument in ipairs(job.arguments) do
+    hides[argument.name] = true
+    if ({ nki = true, nl = true, nisa = true, math = true, range = true })[argument.name] then
+      refuse(chosen.nodes[1], "an argument called %s hides a name that the kernel needs; call it something else", argument.name)
+    end
+  end
   local taken <const> = { table.unpack(reserved_words) }
   for _, argument in ipairs(job.arguments) do taken[#taken + 1] = argument.name end
   local is_taken <const> = {}
@@ -524,7 +531,7 @@ function M.derive(job)
   end
 
   local text <const>, assumed <const> = emit.kernel({
-    program = program, vars = vars, name = job.name, signature = table.concat(signature, ", "), docstring = job.docstring({
+    program = program, vars = vars, hides = hides, math = lowered.math, name = job.name, signature = table.concat(signature, ", "), docstring = job.docstring({
       argument_shape = argument_shape, result_shape = result_shape, passes = program.passes and #program.passes + 1,
       plan = plan, limit = limit, n_name = n_name, outputs = outputs, chunk = chunk, folded = lowered.folded,
     }),

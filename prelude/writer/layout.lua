@@ -20,20 +20,27 @@ local function product(list, from, to)
   return n
 end
 
--- The nodes that the outputs need, in topological order (ids rise with creation).
+-- The nodes that the outputs need, operands before what is made of them, in an order that depends on the graph alone.
 local function reachable(outputs)
-  local seen <const>, list <const> = {}, {}
-  local stack <const> = {}
-  for _, node in ipairs(outputs) do stack[#stack + 1] = node end
-  while #stack > 0 do
-    local node <const> = table.remove(stack)
-    if not seen[node.id] then
-      seen[node.id] = true
-      list[#list + 1] = node
-      for _, input in ipairs(node.inputs) do stack[#stack + 1] = input end
+  local state <const>, list <const> = {}, {} -- 1: on the stack, 2: listed
+  for _, output in ipairs(outputs) do
+    local stack <const> = { output }
+    while #stack > 0 do
+      local node <const> = stack[#stack]
+      if state[node.id] == 2 then
+        stack[#stack] = nil
+      elseif state[node.id] == 1 then
+        state[node.id] = 2
+        list[#list + 1] = node
+        stack[#stack] = nil
+      else
+        state[node.id] = 1
+        for i = #node.inputs, 1, -1 do
+          if not state[node.inputs[i].id] then stack[#stack + 1] = node.inputs[i] end
+        end
+      end
     end
   end
-  table.sort(list, function(a, b) return a.id < b.id end)
   return list
 end
 

@@ -115,6 +115,10 @@ local scalar_value <const> = {
   logical_not = function(v) return v == 0 and 1.0 or 0.0 end,
 }
 
+-- What Python's math has under the same name.
+local in_math <const> = { exp = true, log = true, log2 = true, log10 = true, log1p = true, expm1 = true, sin = true, cos = true, tan = true,
+  tanh = true, floor = true, ceil = true }
+
 function Lower:apply_unary(node, x)
   if is_scalar(x) then
     if node.name == "negative" then return self.terms:negate(x) end
@@ -124,6 +128,10 @@ function Lower:apply_unary(node, x)
     if keep then return self.terms:scalar((keep(x))) end
     local compute <const> = scalar_value[node.name]
     if not compute then refuse(node, "%s of a scalar", node.name) end
+    if not x.constant and in_math[node.name] then
+      self.math = true
+      return self.terms:scalar(compute(x.value) + 0.0, ("math.%s(%s)"):format(node.name, x.text))
+    end
     if not x.constant then self.fixed[#self.fixed + 1] = x end
     return self.terms:scalar(compute(x.value) + 0.0)
   end
@@ -324,7 +332,7 @@ function M.lower(outputs, dim_text, name_of, const_text)
   local out <const> = {}
   for i, node in ipairs(outputs) do out[i] = self:term(node) end
   return { terms = self.terms, outputs = out, layout = layout, merged = merged, axis_of = to, folded = folded, single_row = rows_free,
-    leaves = leaves, fixed = self.fixed }
+    leaves = leaves, fixed = self.fixed, math = self.math }
 end
 
 return M

@@ -74,7 +74,7 @@ function Terms:scalar_op(name, a, b)
   end
   if name == "sub" and a.constant and a.value == 0 then return self:scalar(value, "-" .. wrap(b)) end
   if signs[name] then return self:scalar(value, wrap(a) .. " " .. signs[name] .. " " .. wrap(b)) end
-  return self:scalar(value, name .. "(" .. a.text .. ", " .. b.text .. ")")
+  return self:scalar(value, ("%s if %s %s %s else %s"):format(wrap(a), wrap(a), name == "max" and ">=" or "<=", wrap(b), wrap(b)))
 end
 
 local function is_scalar(t) return t.op == "text" end

@@ -177,3 +177,16 @@ def ordered(x):
 
 def gathered(x, t):
     return x[np.arange(x.shape[0]), t]
+
+
+def clamp_named(x, min=-1.0, max=1.0):
+    return np.minimum(np.maximum(x, min), max)
+
+
+def shape_numbers(x):
+    d = x.shape[-1]
+    return x * (d ** -0.5) + np.log(d)
+
+
+def named_nl(x, nl):
+    return x + nl

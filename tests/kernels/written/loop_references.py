@@ -102,3 +102,19 @@ def recurrence(x):
     for i in range(1, x.shape[0]):
         out[i] = 0.5 * out[i - 1] + x[i]
     return out
+
+
+def rows_in_place(x):
+    out = x.copy()
+    for i in range(out.shape[0]):
+        out[i] -= out[i].mean()
+        out[i] /= np.sqrt((out[i] ** 2).mean() + 1e-5)
+    return out
+
+
+def blocks_joined(x):
+    outs = []
+    for s in range(0, x.shape[0], 128):
+        t = x[s:min(s + 128, x.shape[0])]
+        outs.append(t / (1 + np.abs(t)))
+    return np.concatenate(outs, axis=0)

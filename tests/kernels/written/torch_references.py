@@ -151,3 +151,17 @@ def rows_in_turn(x):
     for i in range(x.size(0)):
         out[i] = torch.softmax(x[i], dim=0)
     return out
+
+
+def modulated(x, ss):
+    shift, scale = ss.tensor_split(2, dim=-1)
+    return F.layer_norm(x, x.shape[-1:]) * (1 + scale) + shift
+
+
+def quantised(x):
+    scale = x.abs().amax(axis=-1, keepdims=True).clamp(min=1e-5) / 127
+    return (x / scale).round().clamp(-128, 127).to(torch.int8), scale
+
+
+def best(x):
+    return torch.topk(x, 4, dim=-1).values
