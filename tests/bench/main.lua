@@ -95,8 +95,14 @@ local function run(path, text, execute, runs)
 end
 
 local traced <const>, record <const> = run("tests/kernels/matmul_tiled.py", "a_t=bf16[8192,4096], b=bf16[8192,4096]", false, 2 * ROUNDS)
-print(("%-46s %10.0f instructions/s (%d)%s"):format("trace a tiled matmul, shape-only", record.stats.instructions / traced,
-  record.stats.instructions, "   goal 300,000/s"))
+local spent = math.huge -- processor time: what remains of the figure when the machine is not idle
+for _ = 1, ROUNDS do
+  local before <const> = os.clock()
+  run("tests/kernels/matmul_tiled.py", "a_t=bf16[8192,4096], b=bf16[8192,4096]", false, 1)
+  spent = math.min(spent, os.clock() - before)
+end
+print(("%-46s %10.0f instructions/s (%d; %.0f per second of processor time)   goal 300,000/s"):format("trace a tiled matmul, shape-only",
+  record.stats.instructions / traced, record.stats.instructions, record.stats.instructions / spent))
 
 local function against(name, path, text, what, goal)
   local ours <const>, theirs <const> = turns(function() return (run(path, text, true, 3)) end, function() return peer_seconds(what) end)
