@@ -8,6 +8,7 @@
 -- those of the program as written. `path` is replaced only when everything has been written.
 
 local array <const> = require "rt.array"
+local ast <const> = require "nki.ast"
 local notes_module <const> = require "profile.notes"
 local schema <const> = require "profile.schema"
 local summary_module <const> = require "profile.summary"
@@ -61,16 +62,35 @@ local function as_text(column) -- decimal, each once
   return { codes = array.arange(0, n, 1, "int32"), values = values }
 end
 
+-- The function of a module that a line lies in, innermost.
+local function enclosing(module, line, known)
+  if not module or not module.tree then return nil end
+  if not known[module] then
+    local list <const> = {}
+    ast.walk(module.tree, function(node)
+      if node.type == "FunctionDef" then list[#list + 1] = node end
+    end)
+    known[module] = list
+  end
+  local best
+  for _, node in ipairs(known[module]) do
+    if node.lineno <= line and line <= (node.end_lineno or node.lineno) and (not best or node.lineno >= best.lineno) then best = node end
+  end
+  return best and best.name
+end
+
 -- Sites of the program: where each is, and a name for it.
 local function places(timeline, location)
-  local found <const> = { location = {}, name = {}, list = {} }
+  local found <const>, known <const> = { location = {}, name = {}, list = {} }, {}
   for _, site in ipairs(timeline:sites()) do
     local place <const> = site ~= 0 and location and location(site) or nil
     if place and place.line then
       local file <const> = place.file or "?"
       found.location[site] = ("%s:%d"):format(file, place.line)
       found.name[site] = ("inst.%d"):format(site)
-      found.list[#found.list + 1] = { site = site, file = file, line = place.line, name = found.name[site], fn = place.name }
+      found.list[#found.list + 1] = {
+        site = site, file = file, line = place.line, name = found.name[site], fn = enclosing(place.module, place.line, known),
+      }
     end
   end
   return found
@@ -266,8 +286,8 @@ function model.store(timeline, path, facts)
       kernel_instruction_name = one.name, stack_frame_id = one.site, stack_frame_depth = 0, pcore_idx = 0, file_path = one.file, line_number = one.line,
     }
     frames[#frames + 1] = {
-      stack_frame_id = one.site, fully_qualified_function_name = facts.provenance and facts.provenance.entry or "", pcore_idx = 0, file_path = one.file,
-      line_number = one.line,
+      stack_frame_id = one.site, fully_qualified_function_name = one.fn or facts.provenance and facts.provenance.entry or "", pcore_idx = 0,
+      file_path = one.file, line_number = one.line,
     }
     for line = 1, not seen[one.file] and facts.source and SOURCE_LINES or 0 do -- the whole file: a line is read in its place
       local text <const> = facts.source(one.file, line)
