@@ -2,9 +2,7 @@
 #include "trace/bulk.h"
 
 #include <errno.h>
-#include <math.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,8 +51,7 @@ struct bulk {
     uint32_t pages; // given out so far
     uint8_t *out;   // pages out_first ... not yet written
     uint32_t out_first, out_count;
-    uint8_t *types, *body; // of the row being encoded
-    size_t types_room, body_size, body_room;
+    struct record record; // the row being written
 };
 
 static bool no_memory(struct trace_error *err) { return trace_fail(err, TRACE_NO_MEMORY, "out of memory"); }
@@ -64,23 +61,6 @@ static void put16(uint8_t *p, unsigned v) { p[0] = (uint8_t)(v >> 8), p[1] = (ui
 static void put32(uint8_t *p, uint32_t v) {
     v = __builtin_bswap32(v);
     memcpy(p, &v, 4);
-}
-
-// SQLite's varint: big-endian groups of seven bits; a ninth byte would hold eight.
-static size_t put_varint(uint8_t *p, uint64_t v) {
-    if (v < 128) return p[0] = (uint8_t)v, 1;
-    if (v >> 56) {
-        p[8] = (uint8_t)v;
-        v >>= 8;
-        for (int i = 7; i >= 0; i--, v >>= 7) p[i] = (uint8_t)(v | 128);
-        return 9;
-    }
-    uint8_t reversed[9];
-    size_t n = 0;
-    for (; v; v >>= 7) reversed[n++] = (uint8_t)(v | 128);
-    reversed[0] &= 127;
-    for (size_t i = 0; i < n; i++) p[i] = reversed[n - 1 - i];
-    return n;
 }
 
 static size_t varint_size(uint64_t v) {
@@ -170,7 +150,7 @@ static void make_interior(uint8_t *page, size_t at, const struct child *children
         size_t size = 4 + varint_size((uint64_t)children[i].last);
         content -= size;
         put32(page + content, children[i].page);
-        put_varint(page + content + 4, (uint64_t)children[i].last);
+        record_varint(page + content + 4, (uint64_t)children[i].last);
         put16(page + pointer, (unsigned)content);
     }
     page[at] = INTERIOR;
@@ -224,15 +204,8 @@ static bool end_tree(struct bulk *b, struct tree *t, uint32_t *root, struct trac
 
 // Cells --------------------------------------------------------------------------------------------------------------
 
-struct payload { // header size, header, body of a record, one after the other
-    uint8_t size[9];
-    size_t size_bytes;
-    const uint8_t *types, *body;
-    size_t type_bytes, body_bytes;
-};
-
-// Bytes from .. from + size of the payload.
-static void copy_payload(const struct payload *p, size_t from, size_t size, uint8_t *out) {
+// Bytes from .. from + size of a record.
+static void copy_payload(const struct record *p, size_t from, size_t size, uint8_t *out) {
     const uint8_t *parts[] = {p->size, p->types, p->body};
     const size_t sizes[] = {p->size_bytes, p->type_bytes, p->body_bytes};
     for (int i = 0; i < 3 && size; i++) {
@@ -246,7 +219,7 @@ static void copy_payload(const struct payload *p, size_t from, size_t size, uint
     }
 }
 
-static bool put_overflow(struct bulk *b, const struct payload *p, size_t from, size_t total, uint32_t *first,
+static bool put_overflow(struct bulk *b, const struct record *p, size_t from, size_t total, uint32_t *first,
                          struct trace_error *err) {
     *first = 0;
     int64_t link = -1; // where in the file the last page's link stands, when that page has been written already
@@ -272,7 +245,7 @@ static bool put_overflow(struct bulk *b, const struct payload *p, size_t from, s
     return true;
 }
 
-static bool put_cell(struct bulk *b, struct tree *t, const struct payload *p, struct trace_error *err) {
+static bool put_cell(struct bulk *b, struct tree *t, const struct record *p, struct trace_error *err) {
     size_t total = p->size_bytes + p->type_bytes + p->body_bytes, local = total;
     if (total > LOCAL_MAX) {
         local = LOCAL_MIN + (total - LOCAL_MIN) % OVERFLOW_BYTES;
@@ -291,8 +264,8 @@ static bool put_cell(struct bulk *b, struct tree *t, const struct payload *p, st
     t->content -= size;
     uint8_t *at = t->page + t->content;
     put16(t->page + pointers - t->header, (unsigned)t->content);
-    at += put_varint(at, total);
-    at += put_varint(at, (uint64_t)rowid);
+    at += record_varint(at, total);
+    at += record_varint(at, (uint64_t)rowid);
     copy_payload(p, 0, local, at);
     if (overflow) put32(at + local, overflow);
     t->cells++;
@@ -300,210 +273,13 @@ static bool put_cell(struct bulk *b, struct tree *t, const struct payload *p, st
     return true;
 }
 
-// Values -------------------------------------------------------------------------------------------------------------
-
-struct encoder {
-    struct bulk *b;
-    uint8_t *type; // grows
-    bool failed;
-};
-
-static void put_integer(struct encoder *e, int64_t v) {
-    uint8_t *body = e->b->body + e->b->body_size;
-    int bytes;
-    if (v == 0 || v == 1) {
-        *e->type++ = (uint8_t)(8 + v);
-        return;
-    }
-    uint64_t m = v < 0 ? ~(uint64_t)v : (uint64_t)v;
-    if (m < 1u << 7) *e->type++ = 1, bytes = 1;
-    else if (m < 1u << 15) *e->type++ = 2, bytes = 2;
-    else if (m < 1u << 23) *e->type++ = 3, bytes = 3;
-    else if (m < 1u << 31) *e->type++ = 4, bytes = 4;
-    else if (m < (uint64_t)1 << 47) *e->type++ = 5, bytes = 6;
-    else *e->type++ = 6, bytes = 8;
-    uint64_t big = __builtin_bswap64((uint64_t)v << (64 - 8 * bytes));
-    memcpy(body, &big, 8); // there is room for more than is kept
-    e->b->body_size += (size_t)bytes;
-}
-
-static void put_null(struct encoder *e) { *e->type++ = 0; }
-
-static void put_bytes(struct encoder *e, const char *bytes, size_t size) {
-    struct bulk *b = e->b;
-    e->type += put_varint(e->type, 13 + 2 * (uint64_t)size);
-    if (b->body_room - b->body_size < size + 16) {
-        size_t room = b->body_room * 2 + size + 4096;
-        uint8_t *grown = realloc(b->body, room);
-        if (!grown) {
-            e->failed = true;
-            return;
-        }
-        b->body = grown;
-        b->body_room = room;
-    }
-    memcpy(b->body + b->body_size, bytes, size);
-    b->body_size += size;
-}
-
-static void put_double(struct encoder *e, double v) {
-    if (isnan(v)) {
-        put_null(e);
-        return;
-    }
-    uint64_t bits;
-    v += 0.0; // SQLite does not keep the sign of zero in a file
-    memcpy(&bits, &v, 8);
-    bits = __builtin_bswap64(bits);
-    *e->type++ = 7;
-    memcpy(e->b->body + e->b->body_size, &bits, 8);
-    e->b->body_size += 8;
-}
-
-// Whether a double is an integer that SQLite would store as one in a column of integers.
-static bool is_whole(double v, int64_t *out) {
-    if (!(v > -9223372036854774784.0 && v < 9223372036854774784.0) || v != floor(v)) return false;
-    *out = (int64_t)v;
-    return true;
-}
-
-static void real_value(struct encoder *e, enum bulk_affinity affinity, double v) {
-    int64_t whole;
-    if (affinity == BULK_INTEGER && is_whole(v, &whole)) put_integer(e, whole);
-    else if (affinity == BULK_TEXT && !isnan(v)) {
-        char text[48];
-        sqlite3_snprintf(sizeof text, text, "%!.15g", v);
-        put_bytes(e, text, strlen(text));
-    } else put_double(e, v);
-}
-
-static void integer_value(struct encoder *e, enum bulk_affinity affinity, int64_t v) {
-    if (affinity == BULK_REAL) put_double(e, (double)v);
-    else if (affinity == BULK_TEXT) {
-        char text[24];
-        put_bytes(e, text, (size_t)snprintf(text, sizeof text, "%lld", (long long)v));
-    } else put_integer(e, v);
-}
-
-// A text that is a number, spaces around it allowed, becomes one in a column of numbers.
-static bool number_of(struct column_text t, int64_t *integer, double *real, bool *is_integer) {
-    char text[64];
-    size_t at = 0, end = t.length;
-    while (at < end && (t.bytes[at] == ' ' || (t.bytes[at] >= '\t' && t.bytes[at] <= '\r'))) at++;
-    while (end > at && (t.bytes[end - 1] == ' ' || (t.bytes[end - 1] >= '\t' && t.bytes[end - 1] <= '\r'))) end--;
-    if (end == at || end - at >= sizeof text) return false;
-    memcpy(text, t.bytes + at, end - at);
-    text[end - at] = 0;
-    const char *p = text + (*text == '-' || *text == '+');
-    int digits = 0, fraction = 0;
-    bool whole = true;
-    while (*p >= '0' && *p <= '9') p++, digits++;
-    if (*p == '.') {
-        whole = false;
-        for (p++; *p >= '0' && *p <= '9'; p++) fraction++;
-    }
-    if (digits + fraction == 0) return false;
-    if (*p == 'e' || *p == 'E') {
-        whole = false;
-        p++;
-        p += *p == '-' || *p == '+';
-        if (*p < '0' || *p > '9') return false;
-        while (*p >= '0' && *p <= '9') p++;
-    }
-    if (*p) return false;
-    errno = 0;
-    *integer = whole ? strtoll(text, NULL, 10) : 0;
-    *is_integer = whole && errno == 0;
-    *real = strtod(text, NULL);
-    return true;
-}
-
-static void text_value(struct encoder *e, enum bulk_affinity affinity, struct column_text t) {
-    int64_t integer;
-    double real;
-    bool is_integer;
-    if (!t.bytes) put_null(e);
-    else if ((affinity == BULK_INTEGER || affinity == BULK_REAL) && number_of(t, &integer, &real, &is_integer)) {
-        if (is_integer) integer_value(e, affinity, integer);
-        else real_value(e, affinity, real);
-    } else put_bytes(e, t.bytes, t.length);
-}
-
-static void put_element(struct encoder *e, enum bulk_affinity affinity, const struct column *c, int64_t row) {
-    if (c->constant) row = 0;
-    if (c->type == COLUMN_NONE || (c->valid && !c->valid[row])) {
-        put_null(e);
-        return;
-    }
-    switch (c->type) {
-    case COLUMN_NONE: return;
-    case COLUMN_BOOL: integer_value(e, affinity, ((const uint8_t *)c->data)[row] != 0); return;
-    case COLUMN_UINT8: integer_value(e, affinity, ((const uint8_t *)c->data)[row]); return;
-    case COLUMN_INT8: integer_value(e, affinity, ((const int8_t *)c->data)[row]); return;
-    case COLUMN_INT16: integer_value(e, affinity, ((const int16_t *)c->data)[row]); return;
-    case COLUMN_UINT16: integer_value(e, affinity, ((const uint16_t *)c->data)[row]); return;
-    case COLUMN_INT32: integer_value(e, affinity, ((const int32_t *)c->data)[row]); return;
-    case COLUMN_UINT32: integer_value(e, affinity, ((const uint32_t *)c->data)[row]); return;
-    case COLUMN_INT64: integer_value(e, affinity, ((const int64_t *)c->data)[row]); return;
-    case COLUMN_UINT64: {
-        uint64_t v = ((const uint64_t *)c->data)[row];
-        if (v > INT64_MAX) real_value(e, affinity, (double)v);
-        else integer_value(e, affinity, (int64_t)v);
-        return;
-    }
-    case COLUMN_FLOAT32: real_value(e, affinity, (double)((const float *)c->data)[row]); return;
-    case COLUMN_FLOAT64: real_value(e, affinity, ((const double *)c->data)[row]); return;
-    case COLUMN_TEXT: text_value(e, affinity, ((const struct column_text *)c->data)[row]); return;
-    case COLUMN_CODES: {
-        int32_t code = ((const int32_t *)c->data)[row];
-        if (code < 0) put_null(e);
-        else text_value(e, affinity, c->words[code]);
-    }
-    }
-}
-
-// Room for the types and the numbers of a row; texts make their own.
-static bool make_room(struct bulk *b, int columns) {
-    size_t types = (size_t)columns * 9 + 16, body = (size_t)columns * 8 + 64;
-    if (b->types_room < types) {
-        uint8_t *grown = realloc(b->types, types);
-        if (!grown) return false;
-        b->types = grown;
-        b->types_room = types;
-    }
-    if (b->body_room < body) {
-        uint8_t *grown = realloc(b->body, body);
-        if (!grown) return false;
-        b->body = grown;
-        b->body_room = body;
-    }
-    return true;
-}
-
 static bool put_row(struct bulk *b, struct tree *t, const enum bulk_affinity *affinities, const struct column *columns,
                     int count, int64_t row, struct trace_error *err) {
-    struct encoder e = {.b = b, .type = b->types};
-    b->body_size = 0;
-    for (int i = 0; i < count; i++) {
-        if (b->body_room - b->body_size < 64) { // numbers write eight bytes without asking
-            size_t room = b->body_room * 2 + 4096;
-            uint8_t *grown = realloc(b->body, room);
-            if (!grown) return no_memory(err);
-            b->body = grown;
-            b->body_room = room;
-        }
-        put_element(&e, affinities[i], &columns[i], row);
-    }
-    if (e.failed) return no_memory(err);
-    struct payload p = {.types = b->types, .type_bytes = (size_t)(e.type - b->types), .body = b->body, .body_bytes = b->body_size};
-    // The size of the header counts its own bytes.
-    size_t header = p.type_bytes + 1;
-    if (header > 127) header++;
-    if (header > 16383) header++;
-    p.size_bytes = put_varint(p.size, header);
-    if (p.size_bytes + p.type_bytes + p.body_bytes > 1000000000)
+    struct record *r = &b->record;
+    if (!record_encode(r, affinities, columns, count, row)) return no_memory(err);
+    if (r->size_bytes + r->type_bytes + r->body_bytes > 1000000000)
         return trace_fail(err, TRACE_NO_SPACE, "%s: a row is longer than a database takes", b->path);
-    return put_cell(b, t, &p, err);
+    return put_cell(b, t, r, err);
 }
 
 // Tables -------------------------------------------------------------------------------------------------------------
@@ -542,8 +318,7 @@ void bulk_close(struct bulk *b) {
     }
     free(b->tables);
     free(b->out);
-    free(b->types);
-    free(b->body);
+    record_free(&b->record);
     free(b);
 }
 
@@ -554,7 +329,7 @@ int bulk_table(struct bulk *b, const char *name, const char *sql, const enum bul
     struct table *t = &b->tables[b->count];
     *t = (struct table){.name = strdup(name), .sql = strdup(sql), .columns = count,
                         .affinities = malloc((size_t)count * sizeof *affinities)};
-    if (!open_tree(&t->tree) || !t->name || !t->sql || !t->affinities || !make_room(b, count)) {
+    if (!open_tree(&t->tree) || !t->name || !t->sql || !t->affinities) {
         close_tree(&t->tree);
         free(t->name);
         free(t->sql);
@@ -597,7 +372,6 @@ bool bulk_finish(struct bulk *b, struct trace_error *err) {
     static const enum bulk_affinity affinities[] = {BULK_TEXT, BULK_TEXT, BULK_TEXT, BULK_INTEGER, BULK_TEXT};
     for (int i = 0; i < b->count; i++)
         if (!end_tree(b, &b->tables[i].tree, &b->tables[i].root, err)) return false;
-    if (!make_room(b, 5)) return no_memory(err);
     // Leaves of the schema leave a hundred bytes free, so that a single one fits behind the file's header.
     struct tree schema = {.header = FILE_HEADER};
     uint8_t first[BULK_PAGE];

@@ -3,18 +3,16 @@
 // Source: "Database File Format" of the SQLite documentation (sqlite.org/fileformat2.html).
 //
 // Only what is needed for a fresh file: rowid tables without constraints, rows in order, no free pages, no indices (SQLite
-// makes them afterwards, and everything else). Values are converted as the affinity of their column asks, as INSERT would.
+// makes them afterwards, and everything else).
 // Who owns what: the caller owns the descriptor; bulk_close releases the rest. Memory: a page per table, 12 bytes per page
 // written, and one row. What can fail: disk and memory.
 #ifndef NKILN_TRACE_BULK_H
 #define NKILN_TRACE_BULK_H
 
-#include "trace/column.h"
+#include "trace/record.h"
 #include "trace/trace.h"
 
 enum { BULK_PAGE = 8192 };
-
-enum bulk_affinity { BULK_INTEGER, BULK_REAL, BULK_TEXT, BULK_NONE };
 
 struct bulk;
 
