@@ -100,7 +100,7 @@ t.test("a kernel is run, captured warm, ingested and imported", function()
   local capture <const> = call_of(folder, "neuron-explorer", "capture")
   t.eq({ capture.env.NEURON_RT_VISIBLE_CORES, capture.env.NEURON_LOGICAL_NC_CONFIG, capture.env.NEURON_RT_ENABLE_DGE_NOTIFICATIONS }, { "0", "1", "1" })
   local words <const> = table.concat(capture.argv, " ")
-  t.has(words, "--num-exec 2 --profile-nth-exec 2")
+  t.has(words, "--num-exec=2 --profile-nth-exec=2 --enable-dge-notifs ")
   t.match(words, " a %S+/inputs/a%.npy b %S+/inputs/b%.npy$")
   -- Source lines of the kernel, with their text.
   local source <const> = sql(folder, "p.db", "select file, text from nkiln_source where line = 7")
@@ -222,6 +222,7 @@ local repaired <const> = {
   { "STANDIN_CAPTURE=dge-overflow", "no-dge" },
   { "STANDIN_CAPTURE=dge-hang", "no-dge", "--capture-seconds 1" },
   { "STANDIN_CAPTURE=oom", "single-io" },
+  { "STANDIN_CAPTURE=old-flags", nil },
   { "STANDIN_CAPTURE=no-inputs", "zero-inputs" },
   { "STANDIN_CAPTURE=hang", "cold", "--capture-seconds 1" },
   { "STANDIN_CAPTURE=dropped", "dropped" },

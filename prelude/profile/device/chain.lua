@@ -22,7 +22,7 @@ local chain <const> = {}
 
 chain.RUN_SECONDS = 3600     -- compiling and running once
 chain.INGEST_SECONDS = 3600  -- neuron-explorer's processing; over 30 minutes are expected for 2 GB
-chain.EMPTY = 1024           -- bytes; a trace that is smaller holds nothing
+chain.EMPTY = 1024           -- bytes; a trace that is smaller is hardly one of an execution
 chain.LARGE = 5000000000     -- bytes; more may exceed neuron-explorer's limits (tools/neuron-explorer/troubleshooting)
 
 -- Environment of the user that would spoil a capture, said once.
@@ -119,7 +119,7 @@ end
 -- Run the NEFF twice and keep the trace of the second, warm run. Tries again with less when the first way fails.
 local function capture(state, o, header, arguments)
   local inputs <const> = input_words(arguments)
-  local way <const> = { dge = true, inputs = #inputs > 0, single = false }
+  local way <const> = { dge = true, flag = true, inputs = #inputs > 0, single = false }
   if not way.inputs then
     state:note { level = "warning", code = "zero-inputs", message = "the kernel was captured on inputs of zeros: what depends on data may run otherwise" }
   end
@@ -127,11 +127,14 @@ local function capture(state, o, header, arguments)
   for attempt = 1, 5 do
     local folder <const>, err <const> = state:folder("capture" .. attempt)
     if not folder then return nil, err end
-    local argv <const> = { o.tools.explorer, "capture", "-n", header.path, "-s", folder .. "/profile.ntff", "--num-exec", "2", "--profile-nth-exec", "2" }
+    local argv <const> = { o.tools.explorer, "capture", "-n", header.path, "-s", folder .. "/profile.ntff", "--num-exec=2", "--profile-nth-exec=2" }
+    if way.dge and way.flag then argv[#argv + 1] = "--enable-dge-notifs" end
     if way.single then argv[#argv + 1] = "--single-io" end
     if way.inputs then table.move(inputs, 1, #inputs, #argv + 1, argv) end
     local env <const> = runner.core_environment { core = state.facts.core, lnc = o.lnc, work = state.work }
-    env.NEURON_RT_ENABLE_DGE_NOTIFICATIONS = way.dge and "1" or "0" -- tools/neuron-explorer/environment-variables
+    -- Flag and variable mean the same (nki/guides/use-neuron-profile; tools/neuron-explorer/environment-variables); users
+    -- report versions in which only one of them works.
+    env.NEURON_RT_ENABLE_DGE_NOTIFICATIONS = way.dge and "1" or "0"
     env.NEURON_RT_INSPECT_ENABLE = false
     local result <const>, why <const> = state:run("neuron-explorer capture", argv, { env = env, seconds = o.seconds, cwd = folder, device = true })
     if result then return identify.traces(folder, "profile"), folder end
@@ -140,6 +143,8 @@ local function capture(state, o, header, arguments)
       way.dge = false
       state:note { level = "warning", code = "no-dge", message = "captured without DGE notifications (with them it did not end): DMA names are unknown, "
         .. "and DMA figures of transfers made on the device may lack rows" }
+    elseif why.name == "old-tool" and way.dge and way.flag then
+      way.flag = false -- the variable alone
     elseif why.name == "core-busy" and not waited then
       waited = true -- the process that ran the kernel may still be giving the core back
       state.ctx.sleep(2)
@@ -184,10 +189,6 @@ function judge_trace(trace)
   if trace.size == 0 then
     return nil, fault.new("bad-input", "the trace is empty: nothing was executed on the profiled core while it was captured",
       { where = trace.path, hint = "run the kernel warm, on the core that is profiled (NEURON_RT_VISIBLE_CORES)" })
-  end
-  if trace.size < chain.EMPTY then
-    return nil, fault.new("bad-input", ("the trace has %d bytes: it holds no execution"):format(trace.size),
-      { where = trace.path, hint = "the core was idle, or the run had no warm-up" })
   end
   return true
 end
@@ -247,6 +248,10 @@ local function ingest(state, o, neff_path, trace)
     -- With its port taken the tool fails after everything has been written.
     local text <const> = state.last and (state.last.stderr or "") .. (state.last.stdout or "") or ""
     if not (folder and text:find("address already in use")) then
+      if trace.size < chain.EMPTY then
+        return nil, fault.new("bad-input", ("the trace has %d bytes: it holds no execution"):format(trace.size),
+          { where = trace.path, hint = "the core was idle, or the run had no warm-up" })
+      end
       if trace.size > chain.LARGE then
         why.hint = ("the trace has %.1f GB; neuron-explorer may not process more than 5 GB: profile a smaller case"):format(trace.size / 1e9)
       end

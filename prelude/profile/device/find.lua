@@ -49,7 +49,8 @@ function find.tools(ctx)
     if err.code == "timeout" then return nil, fault.new("failed", "neuron-explorer --version does not answer", { where = explorer }) end
     return nil, err
   end
-  if said.status ~= 0 then
+  -- 126, 127 and signals: it cannot be executed. Anything else is only a version that is not known.
+  if said.signal or said.status == 126 or said.status == 127 then
     return nil, fault.new("failed", "neuron-explorer does not work here: " .. ((said.stderr .. said.stdout):match("([^\n]+)%s*$") or "no message"),
       { where = explorer })
   end
@@ -86,12 +87,15 @@ function find.devices(ctx, tools)
   if not tools.ls then return from_files() end
   local table_said <const>, slow <const> = find.run(ctx, { tools.ls })
   if not table_said then return nil, fault.of(slow) end
-  local said <const>, err <const> = find.run(ctx, { tools.ls, "--json-output" })
+  local said, err = find.run(ctx, { tools.ls, "--json-output" })
+  if said and said.status ~= 0 then said, err = find.run(ctx, { tools.ls, "-j" }) end
   if not said then return nil, fault.of(err) end
   if said.status ~= 0 then
     local last <const> = (said.stderr .. "\n" .. said.stdout):match("([^\n]+)%s*$") or "no message"
     local known <const> = require("profile.device.failures").find(said.stderr .. said.stdout)
     if known and known.name ~= "no-device" then return nil, fault.new(known.code, known.message, { hint = known.hint, reason = last }) end
+    local seen <const> = from_files()
+    if seen then return seen end
     return missing("no Neuron device is here: neuron-ls says: " .. last, GET_DEVICE)
   end
   local list = json.decode(said.stdout)
