@@ -130,10 +130,14 @@ end
 -- python: the section of Python environments.
 local function neuron_section(host, python)
   local folders <const> = { "/opt/aws/neuron/bin" }
+  local beside <const> = { folders[1] } -- the compiler lies beside its Python
+  for _, item in ipairs(python.items) do
+    if item.packages and (item.packages.nki or item.packages.neuronxcc) and item.path then beside[#beside + 1] = item.path:match("^(.+)/[^/]*$") end
+  end
   local items <const> = {
     program(host, { name = "neuron-ls", enables = "seeing the Neuron devices of this machine" }, nil, folders),
     program(host, { name = "neuron-explorer", enables = "capturing and converting profiles from a Trainium" }, { "--version" }, folders),
-    program(host, { name = "neuronx-cc", enables = "compiling a kernel for the chip" }, { "--version" }, folders),
+    program(host, { name = "neuronx-cc", enables = "compiling a kernel for the chip" }, { "--version" }, beside),
   }
   local devices = 0
   for _, name in ipairs(host.disk.list("/dev") or {}) do
