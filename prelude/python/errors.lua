@@ -72,7 +72,12 @@ local function normalise(err)
     if err:find("stack overflow", 1, true) or err:find("error in error handling", 1, true) then
       return { kind = "python", etype = "RecursionError", message = "maximum recursion depth exceeded", site = false }
     end
-    if err:find("not enough memory", 1, true) or err:find("string too large", 1, true) then
+    local array = err:match "array of %d+ bytes: over the limit" or err:match "shape %[[%d,]+%] is too large"
+    if array then
+      array = array:gsub(":.*$", ""):gsub("^shape (.*) is too large$", "array of shape %1")
+      return { kind = "nki", code = "memory-limit", message = ("an %s is more than it may use"):format(array) }
+    end
+    if err:find("not enough memory", 1, true) or err:find("too many results to unpack", 1, true) or err:find("string too large", 1, true) then
       return { kind = "nki", code = "memory-limit", message = "the program needs more memory than it is allowed" }
     end
   end

@@ -581,8 +581,14 @@ function core.squeeze(a, axis)
   return moved(a, "reshape", {}, shape, function(v) return v:squeeze(axis) end)
 end
 
+-- Elements that a view may repeat: they cost no memory, but every reduction walks them.
+local MOST_ELEMENTS <const> = 1 << 36
+
 function core.broadcast_to(a, shape)
   local full <const> = broadcast_shapes("broadcast_to", a.shape, shape)
+  local elements = 1.0
+  for _, extent in ipairs(shape) do elements = elements * extent end
+  if elements > MOST_ELEMENTS then raise("MemoryError", "broadcast_to: %s has more elements than a reference can walk", core.shape_text(shape)) end
   for i, extent in ipairs(shape) do
     if full[i] ~= extent then raise("ValueError", "cannot broadcast shape %s to %s", core.shape_text(a.shape), core.shape_text(shape)) end
   end

@@ -49,6 +49,9 @@ end
 
 local function failure(err)
   local code = err.code
+  if code == "internal-error" then -- a value that the library here does not expect: NumPy itself may know what to do with it
+    err.detail, err.message, code = err.message, "nkiln's own NumPy and PyTorch do not run this line", "reference-unsupported"
+  end
   if err.etype == "NotImplementedError" or err.etype == "ModuleNotFoundError" or err.etype == "ImportError" or code == "import-not-allowed"
     or code == "python-unsupported" then
     code = "reference-unsupported"
@@ -243,7 +246,11 @@ local function call(self, args)
   python.limit(STEP_LIMIT)
   local positional <const>, keywords <const> = pair(self, args)
   local value <const>, err <const> = python.call(self.fn, positional, keywords)
-  if value == nil then return failure(err) end
+  if value == nil then
+    -- The call itself failed (its arguments): the place is where the function stands.
+    if (err.message or ""):sub(1, #self.name + 2) == self.name .. "()" then err.file, err.line, err.column = self.path, self.node and self.node.lineno, nil end
+    return failure(err)
+  end
   local outputs <const> = outputs_of(self, value)
   if not outputs then
     return nil, { code = "reference-result", file = self.path, line = self.node and self.node.lineno,

@@ -198,6 +198,22 @@ t.test("references: missing, broken, endless, wrong shape", function()
   status, out, err = reference "def f(a, b):\n    while True:\n        pass\n"
   t.eq(status, 2, out .. err)
   t.has(out .. err, "ref.py:2")
+  for body, part in pairs {
+    ["return np.zeros((10 ** 6, 10 ** 6))"] = "8000000000000 bytes", ["return np.full((2 ** 40, 2 ** 40), 1.0)"] = "more than it may use",
+    ["return np.broadcast_to(a, (10 ** 9, 64, 32)).sum(0)"] = "more elements", ["return np.concatenate([a] * 10 ** 6)"] = "memory",
+    ["return f(a, b)"] = "recursion", ["return 'x'"] = "returned str", ["return {'x': a}"] = "returned dict", ["yield a"] = "returned iterator",
+    ["return a @ b"] = "inner dimensions", ["return a[100]"] = "out of bounds", ["return eval('a')"] = "eval", ["open('x')"] = "open",
+    ["return a.__class__"] = "__class__", ["raise ValueError('\\x1b[2J')"] = "\\x1b[2J",
+  } do
+    status, out, err = reference("import numpy as np\ndef f(a, b):\n    " .. body .. "\n")
+    t.eq({ status, out }, { 2, "" }, body .. "\n" .. err)
+    t.match(err, "^nkiln: [^\n]*ref%.py:[23][^\n]*\n$", body)
+    t.has(err, part)
+    t.ok(not err:find "prelude/", err)
+  end
+  status, out, err = reference "def f(a):\n    return a\n"
+  t.eq(status, 2, out .. err)
+  t.has(err, "takes 1 positional argument but 2 were given: ref.py:1")
   status, out, err = reference "def f(a, b):\n    return a\n\ndef g(a, b):\n    return b\n"
   t.eq(status, 2, out .. err)
   status, out, err = reference "def f(a, b):\n    return (a + b)[0]\n"
