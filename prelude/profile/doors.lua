@@ -134,7 +134,7 @@ end
 
 local function device(ctx, args, kernel)
   local count <const> = args.neff and 1 or #args.case
-  local stem <const> = stem_of(args.neff or kernel) .. ".device"
+  local stem <const> = (args.neff and stem_of(args.neff) or place.stem(kernel, args.entry)) .. ".device"
   local outputs <const>, err <const> = place.plan(ctx, args, count, stem, inputs_of(ctx, args, kernel))
   if not outputs then return nil, err end
   local result <const> = { ok = true, kind = "captured", cases = {} }

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Where a profile database goes, and whether it may go there.
 --
+--   place.stem(kernel, entry)        the name of a profile for which none was given, without its ending
 --   place.names(out, n)              the n names that `out` stands for: p.db, or p.case1.db, p.case2.db ... when n > 1
 --   place.plan(ctx, args, n, stem)   absolute paths, each judged and its folder found writable; nil, err
 --
@@ -15,6 +16,12 @@ local fs <const> = require "rt.fs"
 local place <const> = {}
 
 place.FOLDER = ".nkiln/profiles"
+
+-- The name of a profile without -o: the kernel's, with the entry where it was named.
+function place.stem(kernel, entry)
+  local stem <const> = kernel:match("([^/]*)$"):gsub("%.py$", "")
+  return entry and ("%s.%s"):format(stem, (entry:gsub("[^%w_]", "_"))) or stem
+end
 
 function place.names(out, n)
   if n <= 1 then return { out } end

@@ -13,7 +13,6 @@ local place <const> = require "profile.place"
 local workspace <const> = require "workspace"
 
 local function folder_of(file) return file:match("^(.+)/[^/]*$") or "/" end
-local function stem_of(file) return (file:match("([^/]*)$"):gsub("%.py$", "")) end
 
 -- The kernel as an absolute path that can be read; nil where none was given.
 local function kernel_of(ctx, args)
@@ -41,7 +40,7 @@ local function modelled(ctx, args, kernel)
       roots = { folder_of(kernel) } }
     return nil, none or fault.new("usage", "a case is needed", { hint = 'as in --case "x=bf16[256,1024], scale=0.125"' })
   end
-  local outputs <const>, err <const> = place.plan(ctx, args, #args.case, stem_of(kernel), { { path = kernel, what = "kernel" } })
+  local outputs <const>, err <const> = place.plan(ctx, args, #args.case, place.stem(kernel, args.entry), { { path = kernel, what = "kernel" } })
   if not outputs then return nil, err end
   local folders <const> = readable(ctx, kernel, args.case)
   local target <const> = args.target or "trn2"
@@ -106,7 +105,7 @@ return skill {
     path("kernel", "the kernel file", { metavar = "KERNEL.py", optional = true, positional = true, siblings = true }),
     list(text("case", "one call of the kernel, as in \"x=bfloat16[256,1024], scale=0.125\"; several give p.case1.db, p.case2.db, ...",
       { files = true }), { short = "c" }),
-    path("out", "the database to write (default: .nkiln/profiles/KERNEL.db); an earlier profile of that name is replaced, any other file is kept",
+    path("out", "the database to write (default: .nkiln/profiles/KERNEL[.ENTRY].db); an earlier profile of that name is replaced, any other file is kept",
       { optional = true, output = "beside", short = "o", metavar = "PROFILE.db" }),
     text("entry", "the kernel's function, where the file has more than one", { optional = true }),
     choice("target", kernelargs.targets, nil, "the chip (default: trn2; with --device the one that is here)", { optional = true }),

@@ -84,6 +84,7 @@ t.test("several cases: one database each; without -o they lie in .nkiln", functi
   t.has(out, "profile    .nkiln/profiles/add.db")
   t.ok(folder:read(".nkiln/profiles/add.db"))
   t.eq(folder:read(".nkiln/.gitignore"), "*\n")
+  t.has(select(2, folder:run("profile add.py " .. CASE .. " --entry add")), ".nkiln/profiles/add.add.db")
 end)
 
 t.test("names that a shell would take apart", function()
