@@ -276,6 +276,31 @@ t.test("matmuls: N + 8 cycles at full clock, half the clock for the first 3 us, 
   near(trn1[2].busy - trn1[2].start, (512 + 8) / 2.8, "trn1 has no such limit")
 end)
 
+t.test("matmuls on different groups of the array run side by side, on the same one after the other", function()
+  local function run(positions)
+    return matmuls((schedule(function(k)
+      local a <const>, b <const> = memset(k, { 128, 32 }, "bfloat16"), memset(k, { 128, 512 }, "bfloat16")
+      for _, row in ipairs(positions) do
+        local acc <const> = k.new({ 32, 512 }, "float32", "psum")
+        k.f.nc_matmul(acc, k.at(a, { row, row + 32 }, {}), k.at(b, { row, row + 32 }, {}), false, false, false, nil, { row, 0 }, { 32, 32 })
+      end
+    end, "trn2", { throttle_window_ns = 0 })))
+  end
+  local beside <const>, after <const> = run { 0, 32, 64 }, run { 0, 0, 0 }
+  near(beside[3].start, beside[1].start, "three groups at once")
+  t.ok(after[3].start >= after[2].busy and after[2].start >= after[1].busy)
+end)
+
+t.test("DMA transposes run at a share of the rate on all engines", function()
+  local _, timeline <const> = schedule(function(k)
+    local x <const> = k.m:input("x", nil, "bfloat16", { 512, 128 })
+    k.f.dma_transpose(k.new({ 128, 512 }, "bfloat16"), x)
+  end)
+  local p <const> = timeline:packets()
+  t.eq(p.start.size, 16)
+  near(p.finish:at(5) - p.start:at(5), 20 + 512 * 128 * 2 / 16 / (25.2 * 0.9))
+end)
+
 t.test("a Tensor engine fed at less than half its rate stays at half its clock", function()
   local function run(gap) -- a matmul every `gap` Scalar elements
     return matmuls((schedule(function(k)
