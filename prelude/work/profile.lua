@@ -39,6 +39,18 @@ local function run(request, entry, case, execute)
   }
 end
 
+-- A call that may run out of the worker's memory: that ends with a line of its own, everything else is raised on.
+local function within_memory(fn, ...)
+  local answer <const> = table.pack(pcall(fn, ...))
+  if answer[1] then return table.unpack(answer, 2, answer.n) end
+  local err <const> = answer[2]
+  local text <const> = type(err) == "string" and err or ""
+  if text:find("over the limit", 1, true) or text:find("not enough memory", 1, true) then
+    return nil, { code = "memory", message = "the profile needs more memory than its limit", hint = "use smaller shapes, or NKILN_WORKER_MEMORY_MB" }
+  end
+  error(err, 0)
+end
+
 local function failed(report, item, result)
   report.ok, item.ok, item.diagnostics = false, false, {}
   for k, d in ipairs(result.diagnostics) do
@@ -72,19 +84,19 @@ function work.run(request, job)
       return report
     end
     progress("scheduling", 0.4)
-    local timeline <const>, why <const> = model.make {
+    local timeline <const>, why <const> = within_memory(model.make, {
       machine = result.machine, outputs = result.outputs, target = request.target,
       progress = function(done, total) progress("scheduling", 0.4 + 0.2 * done / total) end,
-    }
+    })
     if not timeline then return nil, why end
     progress("writing", 0.6)
     local notes <const> = {}
     if with_data then
       notes[1] = { level = "info", code = "data", message = "Values steer this kernel: the schedule is that of the data drawn for it." }
     end
-    local kept <const>, unkept <const> = model.kept_ns(result.machine, request.target, timeline)
+    local kept <const>, unkept <const> = within_memory(model.kept_ns, result.machine, request.target, timeline)
     if unkept then return nil, unkept end
-    local stored <const>, cause <const> = model.store(timeline, request.outputs[i], {
+    local stored <const>, cause <const> = within_memory(model.store, timeline, request.outputs[i], {
       target = request.target, kept_ns = kept, location = result.location, source = text_of, notes = notes,
       progress = function(done, total) progress("writing", 0.6 + 0.4 * done / total) end,
       provenance = {

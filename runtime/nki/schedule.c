@@ -429,13 +429,24 @@ static enum nki_schedule_status simulate(struct sim *x, const struct nki_schedul
     return NKI_SCHEDULE_OK;
 }
 
+// Whether the run's account has room for the schedule, which lives outside it: rows, states, some three edges an
+// instruction in both directions, and sixteen packets a DMA.
+static bool has_room(const struct nki_machine *m) {
+    const struct account *a = m->account;
+    if (!a || !a->limit) return true;
+    size_t each = sizeof(struct nki_sched_row) + sizeof(struct state) + 3 * (sizeof(struct nki_edge) + 5) + 24;
+    size_t need = m->record.count * each + m->record.totals.dma_count * 16 * sizeof(struct nki_packet);
+    size_t held = a->used + a->books;
+    return held <= a->limit && need <= a->limit - held;
+}
+
 enum nki_schedule_status nki_schedule_run(struct nki_schedule *s, const struct nki_machine *m,
                                           const struct nki_schedule_model *model,
                                           const struct nki_schedule_watch *watch) {
     *s = (struct nki_schedule){.machine = m, .model = *model, .count = m->record.count};
     if (m->record.count > UINT32_MAX / 4) return NKI_SCHEDULE_TOO_LARGE;
-    struct sim *x = calloc(1, sizeof *x);
     enum nki_schedule_status status = NKI_SCHEDULE_MEMORY;
+    struct sim *x = has_room(m) ? calloc(1, sizeof *x) : NULL;
     if (x && nki_schedule_dependences(s)) {
         x->s = s;
         x->m = m;

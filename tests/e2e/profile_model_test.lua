@@ -115,3 +115,15 @@ t.test("a database that cannot be written is one line, and the one that was ther
   t.ok(#err > 0 and not err:find("traceback", 1, true), err)
   t.eq(folder:read "p.db", before)
 end)
+
+t.test("a profile larger than the worker's memory ends with one line, wherever the memory ends", function()
+  local folder <const> = nkiln.folder()
+  for megabytes = 16, 26, 5 do
+    local status <const>, _, err <const> = folder:sh(
+      ("NKILN_WORKER_MEMORY_MB=%d %s profile %s --case 'a_t=bf16[4096,2048], b=bf16[4096,4096]' -o p.db"):format(megabytes, nkiln.quoted, MATMUL))
+    t.ok(status ~= 0, megabytes)
+    t.match(err, "memory")
+    t.ok(not err:find("traceback", 1, true) and not err:find("an error inside", 1, true), err)
+    t.eq(io.open(folder:full "p.db"), nil)
+  end
+end)
