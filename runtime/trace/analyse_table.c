@@ -327,7 +327,16 @@ static bool put_null(struct analyse_table *t, struct analyse_column *c, int64_t 
     return true;
 }
 
-static bool put(struct analyse_table *t, struct analyse_column *c, int64_t row, sqlite3_stmt *stmt, int k,
+// Text in UTF-8 can be read where it lies; as text SQLite would copy it to end it with a NUL.
+static bool is_utf8(sqlite3 *db) {
+    sqlite3_stmt *s = NULL;
+    bool utf8 = sqlite3_prepare_v2(db, "PRAGMA encoding", -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW &&
+                strcmp((const char *)sqlite3_column_text(s, 0), "UTF-8") == 0;
+    sqlite3_finalize(s);
+    return utf8;
+}
+
+static bool put(struct analyse_table *t, struct analyse_column *c, int64_t row, sqlite3_stmt *stmt, int k, bool utf8,
                 struct analyse_error *err) {
     switch (sqlite3_column_type(stmt, k)) {
     case SQLITE_INTEGER: {
@@ -342,8 +351,10 @@ static bool put(struct analyse_table *t, struct analyse_column *c, int64_t row, 
     default: break;
     }
     if (c->type != ANALYSE_TEXT && !retype(t, c, ANALYSE_TEXT, row, err)) return false;
-    const char *text = (const char *)sqlite3_column_text(stmt, k);
-    return put_text(t, c, row, text, sqlite3_column_bytes(stmt, k), err);
+    utf8 = utf8 && (sqlite3_column_type(stmt, k) == SQLITE_TEXT || sqlite3_column_type(stmt, k) == SQLITE_BLOB);
+    const char *text = utf8 ? sqlite3_column_blob(stmt, k) : (const char *)sqlite3_column_text(stmt, k);
+    int size = sqlite3_column_bytes(stmt, k);
+    return put_text(t, c, row, text || size ? text : "", size, err);
 }
 
 // Columns that held nothing but NULL are made real, so that every column has a type.
@@ -367,6 +378,7 @@ bool analyse_table_load(struct analyse_table *t, sqlite3_stmt *stmt, int *result
         t->count = columns;
     } else if (t->count != columns) return analyse_fail(err, "%d columns, %d expected", columns, t->count);
     int64_t room = 0;
+    bool utf8 = is_utf8(sqlite3_db_handle(stmt));
     for (int k = 0; k < columns; k++)
         if (t->columns[k].room > room) room = t->columns[k].room;
     while ((*result = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -380,7 +392,7 @@ bool analyse_table_load(struct analyse_table *t, sqlite3_stmt *stmt, int *result
             }
         }
         for (int k = 0; k < columns; k++)
-            if (!put(t, t->columns + k, t->rows, stmt, k, err)) return false;
+            if (!put(t, t->columns + k, t->rows, stmt, k, utf8, err)) return false;
         t->rows++;
     }
     return settle(t, err);
