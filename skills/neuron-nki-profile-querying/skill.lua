@@ -5,17 +5,29 @@ local show <const> = require "profile.show"
 
 local investigations <const> = { "dma", "reloads", "transposes", "tensor", "pipeline", "vector", "scalar", "gpsimd", "all" }
 
--- NULL is false in the rows of a worker's answer; JSON has a word for it.
-local function for_json(ctx, result)
-  if not result.sql then return result end
-  for _, row in ipairs(result.sql.rows) do
-    for i = 1, #result.sql.columns do
+local lists <const> = {
+  bounds = true, gaps = true, engines = true, notes = true, findings = true, lines = true, tensors = true, differences = true, explained = true,
+  columns = true, rows = true,
+}
+
+-- Lists stay lists when they are empty, and NULL, which is false in the rows of a worker's answer, is null.
+local function for_json(ctx, value)
+  for key, item in pairs(value) do
+    if type(item) == "table" then
+      if lists[key] then ctx.json.array(item) end
+      for_json(ctx, item)
+    end
+  end
+  return value
+end
+
+local function rows_for_json(ctx, result)
+  for _, row in ipairs(result.rows) do
+    for i = 1, #result.columns do
       if row[i] == false then row[i] = ctx.json.null end
     end
     ctx.json.array(row)
   end
-  ctx.json.array(result.sql.rows)
-  return result
 end
 
 -- --format json: a list of objects, as DuckDB's command writes it.
@@ -40,9 +52,25 @@ local function finish(ctx, args, result)
   elseif result.sql and args.format == "json" and not ctx.json_output then
     result.text = objects(ctx, result.sql)
   elseif ctx.json_output then
+    if result.sql then rows_for_json(ctx, result.sql) end
     for_json(ctx, result)
   end
   return result
+end
+
+-- DuckDB's own command, where its library is not here. It is given the same settings, and runs confined to the folder.
+local function ask_duckdb_command(ctx, request, err, seconds)
+  local work <const> = require "work.query_duckdb"
+  if err.code ~= "missing" or not ctx.proc.which("duckdb") then return nil, err end
+  local script <const>, why <const> = work.script(request, ctx.fs.list)
+  if not script then return nil, why end
+  local answer <const>, failed <const> = ctx.proc.run({ "duckdb", "-json", ":memory:" }, { cwd = request.folder, input = script,
+    seconds = seconds, limit = 256 << 20 })
+  if not answer then return nil, failed end
+  if answer.status ~= 0 or answer.stderr:find("Error", 1, true) then
+    return ctx.fail("usage", (answer.stderr:match("[^\n]*Error[^\n]*") or "duckdb failed"):gsub("%s+", " "))
+  end
+  return work.answer(answer.stdout, request)
 end
 
 -- The other ways in: neuron-explorer's Parquet files, its API, a script with pandas. Returns the worker's answer or nil, err.
@@ -66,8 +94,11 @@ local function ask_elsewhere(ctx, args)
       return ctx.fail("bad-input", "--via duckdb asks a folder of Parquet files", { where = args.profile, hint = "a profile database answers without --via" })
     end
     local library <const> = args.library and ctx.fs.absolute(args.library)
-    return ctx.job("work.query_duckdb", { folder = path, sql = args.sql, tables = args.tables, schema = args.schema, limit = limit, library = library },
+    local request <const> = { folder = path, sql = args.sql, tables = args.tables, schema = args.schema, limit = limit, library = library }
+    local answer <const>, missing <const> = ctx.job("work.query_duckdb", request,
       { read = { path, library and library:match("^(.*)/[^/]*$") or nil }, memory = 4 << 30, steps = 0, seconds = args.seconds })
+    if answer or library then return answer, missing end
+    return ask_duckdb_command(ctx, request, missing, args.seconds)
   elseif args.via == "server" then
     local host <const> = args.url:match("^%a+://%[?([^/:%]]+)") or args.url
     return ctx.job("work.query_server", {
@@ -108,7 +139,7 @@ return skill {
     text("python", "the Python for --via pandas", { optional = true }),
     choice("dialect", { "duckdb", "sqlite" }, "duckdb", "sqlite takes the SQL as it is"),
   },
-  permits = { read = { "." }, net = { "localhost", "127.0.0.1", "::1" } },
+  permits = { read = { "." }, run = { "duckdb" }, net = { "localhost", "127.0.0.1", "::1" } },
   examples = {
     "nkiln query p.db --bounds --investigate all", "nkiln query p.db \"SELECT engine, opcode, count(*), sum(duration_ns) FROM Instruction GROUP BY 1, 2\"",
     "nkiln query before.db --compare after.db",

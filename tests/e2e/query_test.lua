@@ -53,6 +53,14 @@ t.test("query: tables, schema, bounds and the SQL behind them", function()
   t.eq(out, "ns\n10200\n")
 end)
 
+t.test("query: lists stay lists in JSON, empty ones too", function()
+  local f <const> = folder()
+  local status <const>, out <const> = f:run "query p.db --investigate tensor --bounds --lines --json"
+  t.eq(status, 0)
+  t.has(out, '"lines": []')
+  t.ok(not out:find('"[a-z]+": {}'), out:match('[^\n]*"[a-z]+": {}[^\n]*'))
+end)
+
 t.test("query: one clear line for what is no profile", function()
   local f <const> = folder()
   local whole <const> = f:read("p.db")

@@ -109,6 +109,31 @@ with_duckdb("via duckdb: tables, schema, lists, errors, and nothing outside the 
   t.eq(f:run("query empty 'SELECT 1' --via duckdb --library " .. t.quote(lib)), 2)
 end)
 
+with_duckdb("via duckdb's command, where the library is not here", function(lib)
+  local f <const> = folder()
+  t.eq(f:sh(("python3 %s/tests/oracle/to_parquet.py p.db pq"):format(t.quote(nkiln.root))), 0)
+  -- The command may read the profile's folder and the system; so the stand-in and the library lie in the folder.
+  f:write("pq/duckdb", t.read("tests/standins/duckdb_command.py"))
+  f:write("pq/library", f:full("pq/lib.so"))
+  f:sh(("chmod +x pq/duckdb && cp %s pq/lib.so"):format(t.quote(lib)))
+  local function ask(words) return f:sh("PATH=$PWD/pq:/usr/bin:/bin timeout -s KILL 60 " .. nkiln.quoted .. " query pq " .. words .. " --via duckdb") end
+  local status, out, err = ask [["SELECT engine, count(*) AS n, NULL AS x FROM Instruction GROUP BY 1 ORDER BY 1" --format csv]]
+  t.eq(status, 0, err)
+  t.eq(out, "engine,n,x\nSync,3,\nTensor,3,\nVector,1,\n")
+  status, out, err = ask [["SELECT id FROM DmaPacket" --limit 2 --format csv]]
+  t.eq({ status, out }, { 0, "id\n1\n2\n" })
+  t.has(err, "stopped after 2 rows")
+  status, out = ask "--tables --format csv"
+  t.eq(status, 0)
+  t.has(out, "\nDmaPacket,7,17\n")
+  status, out, err = ask [["SELECT nope FROM DmaPacket"]]
+  t.eq({ status, out }, { 2, "" })
+  t.has(err, "nope")
+  status, out, err = ask [["SELECT * FROM read_text('/etc/passwd')"]]
+  t.eq({ status, out }, { 2, "" })
+  t.has(err, "disabled")
+end)
+
 t.test("via duckdb without DuckDB: status 3 and what to do", function()
   local f <const> = folder()
   f:write("pq/Summary.parquet", "x")

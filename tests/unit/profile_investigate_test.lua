@@ -41,6 +41,17 @@ t.test("a small profile: each investigation names the lines that were planted", 
   t.eq(same.lines(p, p.cores[1]), { lines = true, transposes = true, tensor = true, pipeline = true, transfers = true, dma = true, reloads = true })
 end)
 
+t.test("a gain is never more than what the other engines leave", function()
+  local p <close> = profile()
+  t.eq(finding(p, "transposes").gain_ns, 400)
+  local content <const> = generate.small()
+  table.insert(content.ActiveTime, { start_ts = 1000, end_ts = 16000, engine = "scalar", pcore_idx = 0, duration_ns = 15000 })
+  local q <close> = profile(content)
+  local f <const> = finding(q, "dma")
+  t.ok(f.gap_ns > 8000, f.gap_ns)
+  t.eq(f.gain_ns, 5000, "the Scalar engine stays at 15000 of 20000 ns")
+end)
+
 t.test("lines: time of each engine, bytes, descriptors, instructions", function()
   local p <close> = profile()
   local rows <const> = {}
