@@ -203,6 +203,9 @@ function Reference:family()
       line = line + 1
       if line >= from and line <= to and (text:find("torch") or text:find("%f[%w]F%.") or text:find("%f[%w]nn%.")) then uses_torch = true end
       if line >= from and line <= to and (text:find("%f[%w]np%.") or text:find("numpy")) then uses_numpy = true end
+      -- Methods tell by the names of their arguments.
+      if line >= from and line <= to and text:find("%f[%w]keepdim=") then uses_torch = true end
+      if line >= from and line <= to and (text:find("%f[%w]axis=") or text:find("%f[%w]keepdims=")) then uses_numpy = true end
     end
     name = uses_numpy and not uses_torch and "numpy" or "torch"
   end

@@ -84,6 +84,13 @@ function Trace:dim(node, axis)
     local from = nil
     if node.op == "unary" or node.op == "cast" or node.op == "cumulative" then
       from = node.inputs[1]
+    elseif (node.op == "binary" or node.op == "compare" or node.op == "where") and extent == 1 then
+      -- Rows of length 1: the extent is the first operand's whose own it is.
+      for _, input in ipairs(node.inputs) do
+        local shifted <const> = axis - #node.shape + #input.shape
+        local found <const> = shifted >= 0 and #input.shape > 0 and self:dim(input, shifted)
+        if found and found.op == "dim" then return found end
+      end
     elseif node.op == "binary" or node.op == "compare" or node.op == "where" then
       for _, input in ipairs(node.inputs) do
         local shifted <const> = axis - #node.shape + #input.shape

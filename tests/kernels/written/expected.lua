@@ -60,6 +60,7 @@ return {
   { "recurrence", { "x=f32[20,30]" }, "axis 0", file = "loop_" },
   { "add_bias", { "x=f32[20,40], b=f32[40]", "x=f32[3,5,70], b=f32[70]", "x=f32[40], b=f32[40]" }, R, file = "judged_", uses = "x%.size // n" },
   { "add_bias", { "x=bf16[20,40], b=bf16[40]", "x=f32[3,40], b=f32[40]" }, R, file = "judged_", uses = "dtype=b%.dtype" },
+  { "typed_rms", { "x=f32[5,60], gamma=f32[60]", "x=f32[7,1], gamma=f32[1]", "x=f32[1,3], gamma=f32[3]" }, R, file = "judged_" },
   { "typed_rms", { "x=bf16[129,96], gamma=bf16[96]" }, R, file = "judged_", uses = "gamma, eps=1e%-05%)" },
   { "gelu_erf", { "x=bf16[129,33]" }, R, file = "judged_", uses = "nl%.gelu" },
   { "clipped_score", { "x=f32[20,33], lo=-1.0", "x=f32[129,64]" }, R, file = "judged_", uses = "lo=%-2%.0, hi=2%.0" },
