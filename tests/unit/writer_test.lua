@@ -97,6 +97,30 @@ t.test("the plan follows the length of the row", function()
   t.eq(plan_of(120000), "stream")
 end)
 
+t.test("a DMA moves whole rows: its runs are as long as the row allows", function()
+  local session <const> = require "nki.session"
+  local check <const> = require "nki.check"
+  for _, row in ipairs({
+    { "rmsnorm", "x=bf16[256,1024], w=bf16[1024]", 2048 }, { "layernorm", "x=f32[3,50,333], g=f32[333], b=f32[333]", 1332 },
+    { "rmsnorm", "x=f32[20,9000], w=f32[9000]", 36000, "resident" },
+  }) do
+    local result <const> = run({ cases = { row[2] }, reference = FOLDER .. "references.py", fn = row[1], plan = row[4], distributions = 1 })
+    t.ok(result.ok, story(result))
+    local traced <const> = session.run({ path = "k.py", source = result.text, case = check.cases({ row[2] })[1], mode = "chip", execute = false })
+    local copies = 0
+    for i = 1, traced.record:len() do
+      local instruction <const> = traced.record:get(i)
+      if instruction.op == "dma_copy" then
+        copies = copies + 1
+        local loads <const> = instruction.operands[1].buffer == "sbuf"
+        -- Rows kept whole are loaded whole; a resident row's results are stored chunk by chunk.
+        if loads or not row[4] then t.eq(instruction.descriptor, row[3], row[2] .. ": bytes of a DMA's run") end
+      end
+    end
+    t.ok(copies >= 3, "no DMA in the record")
+  end
+end)
+
 t.test("bad input is named: no case, a case of another signature, an unknown type", function()
   local function err_of(request)
     local result <const>, err <const> = write.run(request)
