@@ -177,6 +177,12 @@ local function reach_of(report)
   return ok * 1e9 + reached
 end
 
+local function errors_of(report)
+  local n = 0
+  for _, d in ipairs(report.diagnostics) do if d.severity == "error" then n = n + 1 end end
+  return n
+end
+
 local NO_KERNEL <const> = { syntax = true, internal = true, ["internal-error"] = true }
 
 -- Returns the candidate to apply, or nil; nil, err for a reference that fails. candidate.verdict is its proof; candidate.rank: "proved", "checks", "builds" or
@@ -187,6 +193,7 @@ function M.build_repair(request, text, report, reference, trial)
   local base <const> = reach_of(report)
   local problem <const> = M.first_error(report)
   local builds, furthest, furthest_score = nil, nil, -1
+  local guess, guess_score = nil, base -- a guess must get further than the text as it is
   local meter, why
   if reference then
     meter, why = meter_of(request, reference)
@@ -216,9 +223,15 @@ function M.build_repair(request, text, report, reference, trial)
       end
       candidate.rank = "builds"
       if not builds or candidate.measure and builds.measure and measure.better(candidate.measure, builds.measure) then builds = candidate end
-    elseif candidate.diagnostic ~= nil and (not NO_KERNEL[left.code] or problem.code == "syntax" and (left.line or 0) > (problem.line or 0)) then
+    elseif candidate.diagnostic == nil then
+      if candidate.reach > guess_score and not NO_KERNEL[left.code] then
+        candidate.rank = "further"
+        guess, guess_score = candidate, candidate.reach
+      end
+    elseif (not NO_KERNEL[left.code] or problem.code == "syntax" and (left.line or 0) > (problem.line or 0)) then
       -- The same complaint again is no progress.
       local same <const> = left.code == problem.code and left.message == problem.message and candidate.reach <= base
+        and errors_of(after) >= errors_of(report)
       if not same and candidate.reach > furthest_score then
         candidate.rank = "further"
         furthest, furthest_score = candidate, candidate.reach
@@ -244,7 +257,7 @@ function M.build_repair(request, text, report, reference, trial)
       end
     end
   end
-  local best <const> = aside.best or builds or furthest
+  local best <const> = aside.best or builds or furthest or guess
   if best then best.diagnostic = best.diagnostic or problem end
   return best
 end

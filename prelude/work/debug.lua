@@ -13,6 +13,7 @@
 -- err: {code=, message=, status=2} for input that cannot be worked on, a reference that fails among them.
 
 local diagnostics <const> = require "nki.diagnostics"
+local inputs <const> = require "verify.inputs"
 local reference_module <const> = require "reference"
 local search <const> = require "debugging.search"
 local source <const> = require "nki.source"
@@ -60,6 +61,15 @@ local function numbers(request, text, report, reference, verdict, progress)
   local result <const> = { status = "stuck", stage = verdict.verdict, verification = verdict, pattern = case.algorithm.pattern }
   local lines <const> = verify.describe({ cases = { case } })
   result.message = case.text or (lines[2] or lines[1]):gsub("^%s+", "")
+  local a <const> = case.algorithm
+  if not a.ok and a.distribution and a.distribution ~= "normal" then -- normal inputs come first, so those were right
+    for _, d in ipairs(inputs.distributions) do
+      if d.name == a.distribution and d.why then
+        result.message, result.pattern = ("right on normal inputs, wrong on %s ones (%s): %s"):format(d.name, d.why, result.message), nil
+        break
+      end
+    end
+  end
   if case.diagnostics then -- it builds, and fails on data
     for _, d in ipairs(case.diagnostics) do
       if d.severity == "error" then

@@ -83,6 +83,22 @@ t.test("seeded bugs are repaired and proved, class by class", function()
   t.ok(#wrong == 0, ("NKILN_SEED=%d\n%s"):format(SEED, table.concat(wrong, "\n")))
 end)
 
+t.test("what people break by hand is repaired and proved, or said to be beyond a small change", function()
+  local wrong <const> = {}
+  for i, row in ipairs(require "tests.mutations.by_hand") do
+    if not SANITIZED or i % 6 == 0 then
+      local good <const> = t.read(trial.path(row[1]))
+      local from <const>, to <const> = good:find(row[3], 1, true)
+      t.ok(from, row[2] .. ": its text is not in the kernel")
+      local outcome <const>, _, last <const> = trial.debug(row[1], good:sub(1, from - 1) .. row[4] .. good:sub(to + 1))
+      if outcome ~= (row.blocked and "stuck" or "repaired") then
+        wrong[#wrong + 1] = ("%s, %s: %s, %s"):format(row[1].name, row[2], outcome, last and tostring(last.message) or "?")
+      end
+    end
+  end
+  t.eq(wrong, {})
+end)
+
 local function step(text, seen)
   return debug_step.run({
     path = "tests/kernels/softmax.py", source = text, cases = { "x=bfloat16[130,65], scale=0.5" }, reference = "tests/kernels/softmax_ref.py",
