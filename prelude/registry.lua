@@ -113,6 +113,18 @@ local function folder_skill(root, path, name, names)
   return entry
 end
 
+-- A lone Lua file as an entry, once.
+local function add_script(root, found, seen, child, name, kind)
+  local real <const> = root.disk.realpath(child) or child
+  if seen[real] then return end
+  seen[real] = true
+  local entry <const> = new_entry(root, child, name:sub(1, -5), kind)
+  entry.script, entry.real = child, real
+  local wrong <const> = skill.name_problem(entry.name)
+  if wrong then problem(entry, "warning", wrong) end
+  found.entries[#found.entries + 1] = entry
+end
+
 local function scan(root, found, seen)
   local folders = 0
   local function walk(path, depth)
@@ -154,15 +166,7 @@ local function scan(root, found, seen)
           end
         end
       elseif stat.kind == "file" and name:find("%.lua$") and depth == 1 then
-        local real <const> = root.disk.realpath(child) or child
-        if not seen[real] then
-          seen[real] = true
-          local entry <const> = new_entry(root, child, name:sub(1, -5), "bare")
-          entry.script, entry.real = child, real
-          local wrong <const> = skill.name_problem(entry.name)
-          if wrong then problem(entry, "warning", wrong) end
-          found.entries[#found.entries + 1] = entry
-        end
+        add_script(root, found, seen, child, name, "bare")
       end
     end
   end
@@ -179,17 +183,7 @@ local function scan_agents(root, found, seen)
   for _, name in ipairs(names) do
     local child <const> = root.path .. "/" .. name
     local stat <const> = name:find("%.lua$") and root.disk.stat(child)
-    if stat and stat.kind == "file" then
-      local real <const> = root.disk.realpath(child) or child
-      if not seen[real] then
-        seen[real] = true
-        local entry <const> = new_entry(root, child, name:sub(1, -5), "agent")
-        entry.script, entry.real = child, real
-        local wrong <const> = skill.name_problem(entry.name)
-        if wrong then problem(entry, "warning", wrong) end
-        found.entries[#found.entries + 1] = entry
-      end
-    end
+    if stat and stat.kind == "file" then add_script(root, found, seen, child, name, "agent") end
   end
 end
 

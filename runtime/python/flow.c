@@ -77,9 +77,8 @@ static void visit_arg_annotations(struct flow *f, const struct py_list *args) {
     for (uint32_t i = 0; i < args->count; i++) visit_annotation(f, ((struct py_arg *)args->items[i])->annotation);
 }
 
-static void visit_function(struct flow *f, struct py_FunctionDef *node) {
-    const struct py_arguments *args = (struct py_arguments *)node->args;
-    visit_list(f, node->decorator_list);
+// Names of the parameters, then the defaults, which belong to the scope around.
+static void visit_parameters(struct flow *f, const struct py_arguments *args) {
     check_args(f, args->args);
     check_args(f, args->posonlyargs);
     check_args(f, args->kwonlyargs);
@@ -87,6 +86,12 @@ static void visit_function(struct flow *f, struct py_FunctionDef *node) {
     check_arg(f, args->kwarg);
     visit_list(f, args->defaults);
     visit_list(f, args->kw_defaults);
+}
+
+static void visit_function(struct flow *f, struct py_FunctionDef *node) {
+    const struct py_arguments *args = (struct py_arguments *)node->args;
+    visit_list(f, node->decorator_list);
+    visit_parameters(f, args);
     visit_arg_annotations(f, args->args);
     visit_arg_annotations(f, args->posonlyargs);
     if (args->vararg) visit_annotation(f, ((struct py_arg *)args->vararg)->annotation);
@@ -101,14 +106,7 @@ static void visit_function(struct flow *f, struct py_FunctionDef *node) {
 }
 
 static void visit_lambda(struct flow *f, struct py_Lambda *node) {
-    const struct py_arguments *args = (struct py_arguments *)node->args;
-    check_args(f, args->args);
-    check_args(f, args->posonlyargs);
-    check_args(f, args->kwonlyargs);
-    check_arg(f, args->vararg);
-    check_arg(f, args->kwarg);
-    visit_list(f, args->defaults);
-    visit_list(f, args->kw_defaults);
+    visit_parameters(f, (struct py_arguments *)node->args);
     struct unit unit;
     enter_unit(f, &unit, UNIT_LAMBDA, &node->base);
     visit(f, node->body);
