@@ -405,6 +405,9 @@ static bool read_footer(struct reader *r) {
     if (rows != m->rows)
         return trace_fail(r->err, TRACE_BAD_DATA, "%s: the footer is damaged: it speaks of %lld rows, its row groups of %lld",
                           r->path, (long long)m->rows, (long long)rows);
+    // A few bytes can stand for any number of NULLs; no profile has this many rows, and no disk has room for them.
+    if (rows > (int64_t)1 << 32)
+        return trace_fail(r->err, TRACE_UNSUPPORTED, "%s: %lld rows are more than are read", r->path, (long long)rows);
     if (!m->created_by && !(m->created_by = strdup(""))) return no_memory(r);
     return true;
 }

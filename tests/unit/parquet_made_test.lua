@@ -246,6 +246,8 @@ t.test("made parquet: wrong footers", function()
   end
   t.eq(read(file {}), { x = { 1 } })
   fails(file { rows = 2 }, "speaks of 2 rows, its row groups of 1")
+  local endless <const> = { type = INT32, values = 1 << 33, pages = { page { values = 1, body = "\1\0\0\0" } } }
+  fails(file { groups = { { rows = 1 << 33, columns = { endless } } } }, "8589934592 rows are more than are read", "unsupported")
   fails(file { children = 5 }, "its schema ends early")
   fails(file { children = -1, schema = {} }, "another number of columns")
   fails(file { schema = { { "x", type = INT32, repetition = 9 } } }, "a repetition that is unknown")
