@@ -68,7 +68,8 @@ local function ask_duckdb_command(ctx, request, err, seconds)
     seconds = seconds, limit = 256 << 20 })
   if not answer then return nil, failed end
   if answer.status ~= 0 or answer.stderr:find("Error", 1, true) then
-    return ctx.fail("usage", (answer.stderr:match("[^\n]*Error[^\n]*") or "duckdb failed"):gsub("%s+", " "))
+    local line <const> = (answer.stderr:match("[^\n]*Error[^\n]*") or "duckdb failed"):gsub("%s+", " ")
+    return ctx.fail("usage", line)
   end
   return work.answer(answer.stdout, request)
 end

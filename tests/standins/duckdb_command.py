@@ -28,7 +28,9 @@ for statement in sys.stdin.read().split(";\n"):
         continue
     result = Result()
     if lib.duckdb_query(connection, statement.encode(), ctypes.byref(result)) != 0:
-        sys.exit(lib.duckdb_result_error(ctypes.byref(result)).decode())
+        sys.stdout.flush()
+        os.write(2, lib.duckdb_result_error(ctypes.byref(result)))
+        os._exit(1)
     at = ctypes.byref(result)
     if not statement.lstrip().upper().startswith("SELECT"):
         continue
