@@ -110,7 +110,7 @@ function summary.of(timeline, totals, busy, target)
   row.dma_transfer_average_bytes = n > 0 and row.dma_transfer_total_bytes / n or 0
   row.dma_packet_time = (sum(packets.finish) - sum(packets.start)) / 1e9
   row.dma_transfer_time = (sum(transfers.finish) - sum(transfers.start)) / 1e9
-  row.dma_queue_count = 4
+  row.dma_queue_count = #packets.queue_name.values
   kinds(row, packets, total)
   local input, output = 0, 0
   for _, one in ipairs(timeline:tensors()) do

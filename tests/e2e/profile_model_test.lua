@@ -29,6 +29,7 @@ t.test("one database that agrees with itself", function()
   t.eq(bytes, 2 * 2 * 4 * (128 * 128 + 128 * 512) * 2 + 256 * 1024 * 2)
   t.eq(one "select sum(transfer_bytes) from DmaPacket", bytes)
   t.eq(one "select dma_transfer_total_bytes from Summary", bytes)
+  t.eq(one "select dma_queue_count from Summary", one "select count(distinct queue_name) from DmaPacket")
   t.eq(one "select sum(hbm_read_bytes + hbm_write_bytes) from Instruction", bytes)
   t.eq(one "select hbm_read_bytes + hbm_write_bytes from Summary", bytes)
   t.eq(one [[select count(*) from DmaPacketAggregated a
