@@ -231,6 +231,14 @@ local function parse_budget(text)
     if not key or not tonumber(number) then
       return usage_error(("--budget: expected KEY=N, got %q"):format(part), { hint = "as in --budget seconds=60,iterations=5" })
     end
+    local kinds <const> = require("budget").kinds
+    local known = false
+    for _, kind in ipairs(kinds) do known = known or kind == key end
+    if not known then
+      local near <const> = fault.nearest(key, kinds)
+      return usage_error(("--budget: there is no budget of %s"):format(key),
+        { hint = near and "did you mean " .. near .. "?" or "there are " .. table.concat(kinds, ", ") })
+    end
     out[key] = tonumber(number)
   end
   return out

@@ -15,7 +15,7 @@ return {
     'nkiln sim softmax.py --case "x=bf16[256,1024], scale=0.125" --reference ref.py:softmax',
     'nkiln sim add.py --case "a=f32[128,512], b=f32[128,512]" --out results',
   },
-  run = function(host, args)
+  run = function(host, args, common)
     local request <const>, folders <const> = kernelargs.request(host, args)
     if not request then return nil, folders end
     local write <const> = {}
@@ -25,7 +25,10 @@ return {
       write[1] = request.out
     end
     local calls <const> = require("kernelcalls").answer(host, request, folders)
-    local result <const>, err <const> = host.job("work.sim", request, { read = folders, write = write, progress = host.progress, calls = calls })
+    local budget <const> = host.budget_for({ name = "sim" }, { common = common })
+    local result <const>, err <const> = host.within(budget, function()
+      return host.job("work.sim", request, { read = folders, write = write, progress = host.progress, calls = calls })
+    end)
     if not result then return nil, err end
     return kernelreport.show(host, result)
   end,

@@ -163,6 +163,7 @@ local function load_array(self, options, arg)
   local ok <const>, loaded, why <const> = pcall(array.read_npy, bytes)
   if not ok then return nil, ("@%s: not a .npy file: %s"):format(arg.path, type(loaded) == "table" and loaded.message or tostring(loaded)) end
   if not loaded then return nil, ("@%s: %s"):format(arg.path, type(why) == "table" and why.message or tostring(why)) end
+  if loaded.size == 0 then return nil, ("@%s: holds no elements"):format(arg.path) end
   if loaded.ndim == 0 then return nil, ("@%s: holds a single number; write the number itself"):format(arg.path) end
   local dtype = loaded.dtype
   if dtype == "float64" then loaded, dtype = loaded:cast("float32"), "float32" end

@@ -182,6 +182,9 @@ t.test("a case that does not fit the signature, or is no case", function()
   end
   one_line(w, "check k.py --case 'a=f32[64,32], b=f32[64,32]' --entry nope", 2, "nope")
   one_line(w, "check k.py --nki-version 9.9", 2, "9.9")
+  one_line(w, "check k.py" .. case .. " --budget second=5", 2, "did you mean seconds?")
+  one_line(w, "check k.py" .. case .. " --budget seconds=0", 4, "seconds of check is spent")
+  one_line(w, "sim k.py" .. case .. " --budget seconds=0", 4, "seconds of sim is spent")
   one_line(w, "check k.py --target trn9", 2, "trn9")
 end)
 
