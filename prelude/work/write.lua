@@ -85,7 +85,8 @@ local function failure(err, reference)
       place = err }, reference)
   end
   return nil, { code = err.code or "reference-failed", status = err.status or 2, message = err.message, hint = err.hint, file = err.file,
-    line = err.line, column = err.column, text = err.text, pointer = err.pointer }
+    line = err.line, column = err.column, text = err.text, pointer = err.pointer,
+    where = err.where or err.file and (err.line and ("%s:%d"):format(err.file, err.line) or err.file) or nil }
 end
 
 local function number_literal(value)
