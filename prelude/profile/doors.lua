@@ -9,6 +9,7 @@ local cases_module <const> = require "nki.case"
 local chain <const> = require "profile.device.chain"
 local fault <const> = require "fault"
 local fs <const> = require "rt.fs"
+local identify <const> = require "profile.device.identify"
 local overview <const> = require "profile.overview"
 local place <const> = require "profile.place"
 
@@ -181,7 +182,7 @@ end
 
 local function from_files(way)
   return function(ctx, args, kernel)
-    local source <const> = ctx.fs.absolute(args[way])
+    local source = ctx.fs.absolute(args[way])
     local st <const>, err <const> = ctx.fs.stat(source)
     local what <const> = way == "import" and "folder or file" or "summary"
     if not st then return nil, fault.new(err.code, ("the %s cannot be read: %s"):format(what, fault.why(err)), { where = args[way] }) end
@@ -192,6 +193,17 @@ local function from_files(way)
     if way == "summary" and st.type == "directory" then
       return nil, fault.new("is-directory", "this is a folder; --summary takes a file of summary-json", { where = args.summary,
         hint = "for a folder of Parquet files: --import" })
+    end
+    if st.type == "directory" then
+      -- A --data-path, or the folder of a name, holds the tables further down.
+      local below <const> = identify.tables(source)
+      if #below > 1 then
+        local names <const> = {}
+        for i = 1, math.min(#below, 5) do names[i] = below[i]:sub(#source + 2) end
+        return nil, fault.new("bad-input", ("%d profiles lie in this folder: %s%s"):format(#below, table.concat(names, ", "), #below > 5 and ", ..." or ""),
+          { where = args[way], hint = "give the folder of one" })
+      end
+      source = below[1] or source
     end
     local outputs <const>, unwritable <const> = place.plan(ctx, args, 1, stem_of(source), inputs_of(ctx, args, kernel))
     if not outputs then return nil, unwritable end

@@ -396,6 +396,14 @@ t.test("a folder of Parquet files and a summary come in without any tool", funct
   t.has(out, "imported from neuron-explorer's files")
   t.has(out, "Tensor")
   t.eq(provenance(folder, "i.db").kind, "imported")
+  -- The --data-path above it will do while it holds one profile.
+  folder:sh("mkdir -p data/profiles/global; cp -r tables data/profiles/global/one@latest")
+  status, out, err = folder:run("profile --import data -o d.db")
+  t.eq(status, 0, out .. err)
+  folder:sh("cp -r tables data/profiles/global/two@latest")
+  status, out, err = folder:run("profile --import data -o d.db")
+  t.eq(status, 2, out .. err)
+  t.has(err, "2 profiles lie in this folder: profiles/global/one@latest, profiles/global/two@latest")
   status, out, err = folder:run("profile --summary metrics.json -o s.db --json")
   t.eq(status, 0, out .. err)
   local one <const> = json.decode(out).cases[1]

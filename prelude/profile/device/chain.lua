@@ -196,26 +196,7 @@ end
 -- The folder with the Parquet files of one profile beneath a --data-path.
 local function parquet_folder(data, name)
   local wanted <const> = ("%s/profiles/global/%s@latest"):format(data, name)
-  local function holds(folder)
-    for _, file in ipairs(fs.list(folder) or {}) do
-      if file:find("%.parquet$") then return true end
-    end
-    return false
-  end
-  if holds(wanted) then return wanted end
-  local found
-  local function walk(folder, depth)
-    if found or depth > 6 then return end
-    if holds(folder) then
-      found = folder
-      return
-    end
-    for _, item in ipairs(fs.entries(folder) or {}) do
-      if item.type == "directory" then walk(folder .. "/" .. item.name, depth + 1) end
-    end
-  end
-  walk(data, 0)
-  return found
+  return identify.holds_tables(wanted) and wanted or identify.tables(data)[1]
 end
 
 -- {"n_...": {metric: value}} in the first line that starts with "{"; lines before it may be logs.

@@ -5,6 +5,8 @@
 --   identify.neffs(folder)         -> every readable NEFF below the folder, one per UUID: its header and paths={...}
 --   identify.choose(list, o)       -> one of them | nil, err    o: { artifacts=folder, entry=, lnc=, inspect=folder }
 --   identify.paired(header)        -> the NTFF that the runtime wrote beside a copy of this NEFF while it ran, {path=, size=} | nil
+--   identify.tables(folder)        -> folders beneath (or it itself) that hold Parquet files, sorted
+--   identify.holds_tables(folder)  -> true when Parquet files lie in it
 --   identify.traces(folder, base)  -> NTFFs that `capture -s base.ntff` wrote there: { {path=, size=, rank=, exec=}, ... }, best first
 -- A NEFF is told by what it says of itself and by where it was put: in NKI_ARTIFACTS_DIR lies the kernel alone
 -- (neuron-runtime/nrtpy/nrtpy-troubleshooting); the runtime's own copies (neff_HASH_vnc_N.neff) have the same UUID; a
@@ -123,6 +125,29 @@ function identify.choose(list, o)
       hint = ("give --lnc %d"):format(one.lnc) })
   end
   return one
+end
+
+function identify.holds_tables(folder)
+  for _, file in ipairs(fs.list(folder) or {}) do
+    if file:find("%.parquet$") then return true end
+  end
+  return false
+end
+
+function identify.tables(folder)
+  local list <const> = {}
+  local function look(at, depth)
+    if identify.holds_tables(at) then
+      list[#list + 1] = at
+      return
+    end
+    for _, item in ipairs(depth < 6 and fs.entries(at) or {}) do
+      if item.type == "directory" then look(at .. "/" .. item.name, depth + 1) end
+    end
+  end
+  look(folder, 0)
+  table.sort(list)
+  return list
 end
 
 function identify.traces(folder, base)
