@@ -77,6 +77,8 @@ int fs_write_pieces(const struct fs_root *root, const char *path, fs_next_piece 
 // fs_write, and hand over what was replaced: *old is a descriptor of the file that had the name at that very moment, -1
 // when there was none.
 int fs_replace(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old);
+// fs_write of a new file: EEXIST when the name is taken, also by somebody who was faster.
+int fs_create(const struct fs_root *root, const char *path, const void *bytes, size_t size);
 int fs_append(const struct fs_root *root, const char *path, const void *bytes, size_t size);
 int fs_copy(const struct fs_root *root, const char *from, const char *to);
 int fs_rename(const struct fs_root *root, const char *from, const char *to);

@@ -2,6 +2,7 @@
 // fs_lua.c: rt.fs. A thin binding of fs.h.
 //
 //   fs.root(path, {read=true, write=true}) -> root. Methods: read(path[, limit]) write(path, bytes) append(path, bytes)
+//   create(path, bytes): a new file; "exists" when the name is taken
 //   replace(path, bytes) -> the content that was there at that moment, or true for a new file
 //   list(path) -> names; entries(path) -> {{name=, type=}}; stat(path[, nofollow]) mkdir(path[, parents]) remove(path[, recursive])
 //   copy(from, to) rename(from, to) exists(path) realpath(path) glob(pattern) path() close()
@@ -165,6 +166,12 @@ static int do_write(lua_State *L, const struct fs_root *root, int arg) {
     return result(L, root, "write", path, fs_write(root, path, bytes, size), true);
 }
 
+static int do_create(lua_State *L, const struct fs_root *root, int arg) {
+    size_t size;
+    const char *path = check_path(L, arg), *bytes = luaL_checklstring(L, arg + 1, &size);
+    return result(L, root, "write", path, fs_create(root, path, bytes, size), true);
+}
+
 static int do_replace(lua_State *L, const struct fs_root *root, int arg) {
     size_t size;
     const char *path = check_path(L, arg), *bytes = luaL_checklstring(L, arg + 1, &size);
@@ -298,6 +305,7 @@ static const struct fs_root *check_root(lua_State *L) {
 OPERATION(read)
 OPERATION(write)
 OPERATION(replace)
+OPERATION(create)
 OPERATION(append)
 OPERATION(list)
 OPERATION(entries)
@@ -429,11 +437,12 @@ static int sha256(lua_State *L) {
 int luaopen_rt_fs(lua_State *L);
 int luaopen_rt_fs(lua_State *L) {
     static const luaL_Reg methods[] = {
-        METHOD(read), METHOD(write), METHOD(replace), METHOD(append), METHOD(list), METHOD(entries), METHOD(glob), METHOD(stat), METHOD(exists), METHOD(mkdir),
+        METHOD(read), METHOD(write), METHOD(replace), METHOD(create), METHOD(append), METHOD(list), METHOD(entries), METHOD(glob), METHOD(stat),
+        METHOD(exists), METHOD(mkdir),
         METHOD(remove), METHOD(copy), METHOD(rename), METHOD(realpath), METHOD(path), METHOD(close), {NULL, NULL},
     };
     static const luaL_Reg functions[] = {
-        FUNCTION(read), FUNCTION(write), FUNCTION(replace), FUNCTION(append), FUNCTION(list), FUNCTION(entries), FUNCTION(glob), FUNCTION(stat),
+        FUNCTION(read), FUNCTION(write), FUNCTION(replace), FUNCTION(create), FUNCTION(append), FUNCTION(list), FUNCTION(entries), FUNCTION(glob), FUNCTION(stat),
         FUNCTION(exists), FUNCTION(mkdir), FUNCTION(remove), FUNCTION(copy), FUNCTION(rename), FUNCTION(realpath),
         {"root", open_root}, {"home", home}, {"cwd", cwd}, {"tmpdir", tmpdir}, {"mkdtemp", make_tmpdir}, {"lock", lock},
         {"sha256", sha256}, {NULL, NULL},

@@ -28,6 +28,7 @@ static int write_all(int fd, const char *bytes, size_t size) {
 struct draft {
     int folder, fd;
     bool named; // `temp` exists in the folder
+    bool fresh; // replaces nothing
     char base[256], temp[64];
 };
 
@@ -119,6 +120,7 @@ static int draft_rename(struct draft *d, int *old) {
         }
         if (errno != EINVAL && errno != ENOSYS && errno != ENOENT) return errno;
     }
+    if (d->fresh) return linkat(d->folder, d->temp, d->folder, d->base, 0) == 0 ? 0 : errno; // draft_close removes the other name
     if (renameat(d->folder, d->temp, d->folder, d->base) != 0) return errno;
     d->named = false;
     return 0;
@@ -132,7 +134,7 @@ static int draft_commit(struct draft *d, int *old) {
         snprintf(link, sizeof link, "/proc/self/fd/%d", d->fd);
         // A new file gets its final name in one step; an existing one is replaced through a short-lived second name.
         if (linkat(AT_FDCWD, link, d->folder, d->base, AT_SYMLINK_FOLLOW) == 0) goto done;
-        if (errno != EEXIST) return errno;
+        if (errno != EEXIST || d->fresh) return errno;
         for (int tries = 0; tries < 100 && !d->named; tries++) {
             draft_name(d);
             d->named = linkat(AT_FDCWD, link, d->folder, d->temp, AT_SYMLINK_FOLLOW) == 0;
@@ -149,6 +151,16 @@ done:;
         close(folder);
     }
     return 0;
+}
+
+int fs_create(const struct fs_root *root, const char *path, const void *bytes, size_t size) {
+    struct draft d;
+    int error = draft_open(&d, root, path);
+    d.fresh = true;
+    if (!error) error = write_all(d.fd, bytes, size);
+    if (!error) error = draft_commit(&d, NULL);
+    draft_close(&d);
+    return error;
 }
 
 static int write_whole(const struct fs_root *root, const char *path, const void *bytes, size_t size, int *old) {

@@ -124,7 +124,8 @@ return skill {
         n = n + 1
       end
     end
-    local written <const>, why <const> = ctx.fs.write(target, result.text)
+    -- Somebody may have made the file since we looked.
+    local written <const>, why <const> = (args.force and ctx.fs.write or ctx.fs.create)(target, result.text)
     if not written then return nil, why end
     out.file = target
     return out
