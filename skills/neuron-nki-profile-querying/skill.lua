@@ -153,6 +153,7 @@ return skill {
     if questions > 1 or questions == 1 and not args.compare and (args.bounds or args.investigate or args.lines) then
       return ctx.fail("usage", "one question at a time: SQL, --tables, --schema, --compare, or --bounds, --investigate and --lines together")
     end
+    if args.compare and args.window then return ctx.fail("usage", "--window belongs to one profile: a comparison is of whole kernels") end
     if args.sql and not args.sql:find("%S") then return ctx.fail("usage", "the SQL is empty") end
     if args.via then
       local answer <const>, failed <const> = ask_elsewhere(ctx, args)

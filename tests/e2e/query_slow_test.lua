@@ -74,3 +74,46 @@ t.test("comparison: what moved between two versions; unlike profiles are refused
   t.has(out, "the same time")
   t.has(out, "no line moved")
 end)
+
+-- Queries of the kinds that are published for neuron-explorer's tables (grouping by engine and line, pairing weight loads with
+-- matmuls, joins through Flow with mode and median, repeat factors, tiles), as DuckDB would be asked them.
+t.test("published kinds of queries run as they are written", function()
+  local f <const> = nkiln.folder()
+  f:write("k.py", t.read("tests/kernels/slow/transposed_again.py"))
+  t.eq(f:run [[profile k.py --case "a=bf16[256,512], b=bf16[512,512]" -o p.db]], 0)
+  local function ask(sql)
+    local status <const>, out <const>, err <const> = f:run("query p.db " .. t.quote(sql) .. " --json")
+    t.eq(status, 0, sql .. err)
+    local answer <const> = json.decode(out).sql
+    local rows <const> = {}
+    for k, row in ipairs(answer.rows) do
+      rows[k] = {}
+      for i, name in ipairs(answer.columns) do rows[k][name] = row[i] end
+    end
+    return rows
+  end
+  local busy <const> = ask [[SELECT engine, opcode, COUNT(*) AS cnt, SUM(duration_ns) / 1e3 AS us, SUM(evt_wait_time_ns) AS waits
+    FROM Instruction GROUP BY engine, opcode ORDER BY us DESC]]
+  t.eq(busy[1].engine, "Tensor")
+  t.ok(busy[1].us % 1 ~= 0 or busy[2].us % 1 ~= 0, "a division that is not cut off")
+  local pairs_of <const> = ask [[SELECT CASE WHEN lw.end_ts <= mm.start_ts THEN 'before' WHEN lw.start_ts >= mm.end_ts THEN 'after' ELSE 'overlap' END AS rel,
+    COUNT(*) AS cnt FROM Instruction mm JOIN Instruction lw ON mm.bir_id = lw.bir_id
+    WHERE mm.opcode = 'MATMUL' AND lw.opcode = 'LDWEIGHTS' AND mm.tensor_instruction_type = 'REGULAR' GROUP BY rel]]
+  t.eq({ #pairs_of, pairs_of[1].rel, pairs_of[1].cnt }, { 1, "before", 8 })
+  local loads <const> = ask [==[SELECT split_part(i.bir_debug_info_source_location, '/', -1) AS src, mode(d.variable) AS tensor,
+      CASE WHEN any_value(d.source) = '[[INPUT]]' THEN 'load' ELSE 'store' END AS dir, count(*) AS n, sum(d.transfer_bytes) AS bytes,
+      median(d.transfer_bytes) AS xfer,
+      median(CASE WHEN d.source = '[[INPUT]]' THEN d.write_num_sbuf_partitions ELSE d.read_num_sbuf_partitions END) AS parts
+    FROM Instruction i JOIN Flow f ON f.in_table = 'Instruction' AND f.out_table = 'DmaPacketAggregated' AND f.in_id = i.id
+    JOIN DmaPacketAggregated d ON d.id = f.out_id
+    WHERE (i.hbm_read_bytes > 0 OR i.hbm_write_bytes > 0) AND i.bir_debug_info_source_location IS NOT NULL AND d.is_transpose_mode IS NOT TRUE
+    GROUP BY src ORDER BY bytes DESC]==]
+  t.eq({ #loads, loads[1].tensor, loads[1].dir, loads[1].n, loads[1].bytes, loads[1].parts }, { 3, "b", "load", 4, 524288, 128.0 })
+  local repeats <const> = ask [[SELECT d.variable, t.type, t.size, sum(d.transfer_bytes) AS moved, sum(d.transfer_bytes) / t.size AS times
+    FROM DmaPacketAggregated d JOIN TensorInfo t ON t.variable_name = d.variable GROUP BY 1, 2, 3 ORDER BY 1]]
+  t.eq({ repeats[1].variable, repeats[1].times }, { "a", 1.0 })
+  local tiles <const> = ask [[SELECT bir_debug_info_source_location, count(*) AS n, sum(adjusted_flops) / 1e9 AS gf,
+      quantile_cont(duration_ns, 0.5) AS mid FROM Instruction WHERE lower(engine) = 'tensor' AND opcode = 'MATMUL'
+    AND tensor_instruction_type = 'TRANSPOSE' GROUP BY 1]]
+  t.eq({ #tiles, tiles[1].n }, { 1, 8 })
+end)

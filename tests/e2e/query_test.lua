@@ -105,6 +105,7 @@ w.commit()
   line([[p.db "SELEC 1"]], 2, "syntax error")
   line([[p.db "SELECT 1" --bounds]], 2, "one question at a time")
   line("p.db --window 5:1", 2, "two times are expected")
+  line("p.db --compare p.db --window 0:5", 2, "whole kernels")
   line("p.db --core 7", 2, "the profile has core 0")
   -- Text where numbers belong: an answer, or one line that says what is wrong.
   local status <const>, _, err <const> = f:run "query words.db --bounds"
