@@ -20,17 +20,16 @@ function fixtures.node()
   if not run(("mkdir -p %s"):format(HOME)) then return nil, HOME .. " cannot be made" end
   if not (same_file(HERE .. "/package.json", HOME .. "/package.json") and run(("test -e %s/complete"):format(HOME))) then
     local log <const> = HOME .. "/install.log"
-    local npm <const> = "timeout 300 npm install --no-audit --no-fund --no-package-lock >install.log 2>&1"
+    local npm <const> = "timeout 240 npm install --no-audit --no-fund --no-package-lock --fetch-retries=2 --fetch-timeout=60000 >install.log 2>&1"
     local ok <const> = run(("cp %s/package.json %s/ && cd %s && rm -f complete && %s && touch complete"):format(HERE, HOME, HOME, npm))
     if not ok then return nil, "npm could not install the packages (see " .. log .. ")" end
   end
   return true
 end
 
-local made
+local made, missing -- found out once per run
 
-function fixtures.make()
-  if made then return made end
+local function make()
   local ready <const>, why <const> = fixtures.node()
   if not ready then return nil, why end
   local folder <const> = HOME .. "/parquet"
@@ -39,8 +38,12 @@ function fixtures.make()
       :format(folder, HERE, HOME, HOME, folder, HOME))
     if not ok then return nil, "node could not make the files (see " .. HOME .. "/make.log)" end
   end
-  made = folder
   return folder
+end
+
+function fixtures.make()
+  if not made and not missing then made, missing = make() end
+  return made, missing
 end
 
 return fixtures
