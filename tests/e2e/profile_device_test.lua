@@ -255,6 +255,7 @@ t.test("another core is taken when the first is held by another run; the lock of
   local status, out, err = device(folder, "", "--json")
   t.eq(status, 0, out .. err)
   t.eq(json.decode(out).cases[1].core, 0)
+  t.has(t.read(json.decode(out).cases[1].log), "an earlier nkiln profile was killed while it held this core: process 99999999, killed")
   if t.sh("command -v flock") ~= 0 then t.skip("no flock program") end
   local held <const> = "exec 9>run/nkiln-cores/core-%s.lock; echo 'process 1, somewhere' >&9; flock 9;"
   status, out, err = device(folder, held:format("4"), "--json")

@@ -80,16 +80,19 @@ local function on_a_core(state, o, body)
       local holding <close> = held
       core.note(held, ("process %d, %s"):format(require("rt.proc").pid(), state.work))
       state.facts.core, state.facts.holders = id, ""
+      local names <const> = {}
+      if held.previous then
+        -- The lock was free and its file was there: who wrote it ended without giving it back.
+        names[1] = ("an earlier nkiln profile was killed while it held this core: %s"):format(held.previous)
+        state:write_log("## " .. names[1] .. "\n\n")
+      end
       for _, row in ipairs(o.devices.cores) do
-        if row.id == id and #row.busy > 0 then
-          local names <const> = {}
-          for k, process in ipairs(row.busy) do
-            local ours <const> = process.command:find(runner.FILE, 1, true) and ", left over from an earlier nkiln profile" or ""
-            names[k] = ("%s %s%s"):format(tostring(process.pid), process.command:sub(1, 40), ours)
-          end
-          state.facts.holders = " (" .. table.concat(names, "; ") .. ")"
+        for _, process in ipairs(row.id == id and row.busy or {}) do
+          local ours <const> = process.command:find(runner.FILE, 1, true) and ", left over from an earlier nkiln profile" or ""
+          names[#names + 1] = ("%s %s%s"):format(tostring(process.pid), process.command:sub(1, 40), ours)
         end
       end
+      if #names > 0 then state.facts.holders = " (" .. table.concat(names, "; ") .. ")" end
       local value <const>, why <const> = body(holding.id)
       if value then return value end
       refused = why
