@@ -139,6 +139,21 @@ t.test("regions that do not meet do not wait: halves of a tile, even and odd col
   t.eq(set["d1>9"], nil)
 end)
 
+t.test("tensors that the kernel places over each other wait for each other", function()
+  local _, timeline <const> = schedule(function(k)
+    local function placed(byte) return k.f.ndarray({ 128, 128 }, "float32", k.buffer.sbuf, nil, { 0, byte }) end
+    local a <const>, b <const>, c <const> = placed(0), placed(256), placed(1024)
+    local vector <const> = k.enum.engine.vector
+    k.f.memset(a, 0, vector) -- 0: bytes 0 to 511
+    k.f.activation(k.new({ 128, 128 }), k.op.exp, a) -- 1
+    k.f.memset(b, 0, vector) -- 2: bytes 256 to 767, over a
+    k.f.memset(c, 0, vector) -- 3: elsewhere
+  end)
+  local set <const> = edges(timeline)
+  t.eq({ set["0>1"], set["1>2"], set["0>2"] }, { "FLOW", "ANTI", "OUTPUT" })
+  t.eq({ set["0>3"], set["1>3"], set["2>3"] }, {})
+end)
+
 t.test("a DMA: partitions choose the engines, rows the descriptors", function()
   local list <const>, timeline <const> = schedule(function(k)
     local x <const> = k.m:input("x", nil, "bfloat16", { 4, 4096 })
