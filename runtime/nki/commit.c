@@ -76,6 +76,22 @@ static void flow_through(const struct nki_use *uses, int count, const struct nki
     *out = f;
 }
 
+// The indices of a gather or scatter: read like any operand, though no stream of the instruction.
+static void index_region(struct nki_region *region, const struct nki_view *v) {
+    struct nki_view index;
+    nki_view_of(&index, v->index_st);
+    index.dtype = v->index_dtype;
+    index.part = v->index_part;
+    index.offset = v->index_offset;
+    index.ndim = 2;
+    index.shape[0] = v->index_count;
+    index.shape[1] = v->index_cols;
+    index.stride[0] = 1;
+    index.stride[1] = v->index_col_stride;
+    nki_region_of(region, &index, false);
+    region->flags |= NKI_REGION_VECTOR;
+}
+
 struct nki_instruction *nki_commit(struct nki_machine *m, int engine, const struct nki_use *uses, int count,
                                    const struct nki_effect *effect) {
     struct nki_instruction *r = nki_record_push(&m->record);
@@ -111,6 +127,8 @@ struct nki_instruction *nki_commit(struct nki_machine *m, int engine, const stru
         if (!u->write || u->read_too) st->last_read = index;
         if (u->view->index_st) u->view->index_st->last_read = index;
     }
+    for (int i = 0; i < count && k < NKI_RECORD_OPERANDS; i++) // indices are read too
+        if (uses[i].view && uses[i].view->index_st) index_region(&r->region[k++], uses[i].view);
     r->operands = (uint8_t)k;
     for (int i = 0; i < count; i++) {
         const struct nki_use *u = &uses[i];

@@ -49,7 +49,7 @@ enum {
     NKI_FLAG_ORDERED = 256, // inside nl.no_reorder: keeps its place among others of its kind
 };
 
-#define NKI_RECORD_OPERANDS 4 // operand 0 is the destination
+#define NKI_RECORD_OPERANDS 4 // operand 0 is the destination; run-time indices come last, marked as vectors
 
 struct nki_instruction {
     uint8_t op;       // enum nki_instr

@@ -154,6 +154,32 @@ t.test("tensors that the kernel places over each other wait for each other", fun
   t.eq({ set["0>3"], set["1>3"], set["2>3"] }, {})
 end)
 
+t.test("a gather waits for its indices", function()
+  local result <const> = require("nki.session").run {
+    path = "k.py", execute = false, case = assert(require("nki.case").parse "x=float32[1000,64], idx=uint32[128,1]"), source = [==[
+import nki
+import nki.language as nl
+import nki.isa as nisa
+
+
+@nki.jit
+def k(x, idx):
+    out = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.shared_hbm)
+    index = nl.ndarray((128, 1), dtype=nl.uint32, buffer=nl.sbuf)
+    nisa.dma_copy(dst=index, src=idx)
+    tile = nl.ndarray((128, 64), dtype=x.dtype, buffer=nl.sbuf)
+    nisa.dma_copy(dst=tile, src=x.ap(pattern=[[64, 128], [1, 64]], vector_offset=index, indirect_dim=0))
+    nisa.dma_copy(dst=out, src=tile)
+    return out
+]==] }
+  t.ok(result.ok, result.diagnostics[1] and result.diagnostics[1].message)
+  local timeline <const> = assert(result.machine:schedule(figures()))
+  local list <const> = rows(timeline)
+  t.eq(edges(timeline)["d0>1"], "FLOW")
+  t.ok(list[2].start >= list[1].done)
+  t.eq({ list[2].engine, list[2].descriptors, list[2].bytes }, { "GpSimd", 128, 128 * 64 * 4 })
+end)
+
 t.test("a DMA: partitions choose the engines, rows the descriptors", function()
   local list <const>, timeline <const> = schedule(function(k)
     local x <const> = k.m:input("x", nil, "bfloat16", { 4, 4096 })
