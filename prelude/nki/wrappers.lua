@@ -398,17 +398,18 @@ function M.make(env)
 
   W.ds = view.ds
 
-  local function range(start, stop, step)
-    if not given(stop) then start, stop = 0, start end
-    for _, bound in ipairs { start, stop, step } do
-      if math.type(bound) ~= "integer" then
-        refuse("value-type", "affine_range", "the bounds of a range must be integers known when the kernel is traced",
-          { want = "an integer", got = tostring(bound) })
+  for _, name in ipairs { "affine_range", "sequential_range", "static_range", "dynamic_range" } do
+    W[name] = function(start, stop, step)
+      if not given(stop) then start, stop = 0, start end
+      for _, bound in ipairs { start, stop, step } do
+        if math.type(bound) ~= "integer" then
+          refuse("value-type", name, "the bounds of a range must be integers known when the kernel is traced",
+            { want = "an integer", got = tostring(bound) })
+        end
       end
+      return py.ops.range(start, stop, step)
     end
-    return py.ops.range(start, stop, step)
   end
-  W.affine_range, W.sequential_range, W.static_range, W.dynamic_range = range, range, range, range
 
   function W.fori_loop(lower, upper, body, step)
     for i = lower, upper - 1, step do py.call(body, i) end
