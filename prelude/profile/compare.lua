@@ -65,6 +65,7 @@ function compare.run(before, after, options)
     })
   end
   local out <const> = { before = a, after = b, bounds = {}, lines = {}, differences = unlike }
+  if a.entry ~= b.entry then unlike[#unlike + 1] = ("kernel: %s before, %s after"):format(tostring(a.entry), tostring(b.entry)) end
   local x <const>, y <const> = bounds.all(before)[1], bounds.all(after)[1]
   local function add(name, old, new)
     if old == nil and new == nil then return end

@@ -116,7 +116,10 @@ local function answer(request)
   out.identity = p:identity()
   if request.bounds then out.bounds = require("profile.bounds").all(p) end
   if request.lines then
-    local list <const>, missing <const> = require("profile.lines").compute(p)
+    -- Of several cores the one whose longest engine is longest.
+    local core <const> = #p.cores > 1 and require("profile.bounds").all(p)[1].core or p.cores[1]
+    local list <const>, missing <const> = require("profile.lines").compute(p, core)
+    out.lines_core = #p.cores > 1 and core or nil
     if not list then return nil, fault.new("bad-input", missing, { where = request.path, hint = "lines need the table Instruction" }) end
     out.lines = list
   end

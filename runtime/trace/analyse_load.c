@@ -108,6 +108,10 @@ static bool by_threads(struct db *db, const char *sql, int threads, int64_t low,
         analyse_table_close(&s->table);
         account_close(&s->account);
     }
+    // The threads opened the file by its name: it must still be the one that the connection has.
+    int moved = 0;
+    sqlite3_file_control(db->handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+    if (fine && moved) return analyse_fail(err, "the profile was replaced while it was read: ask again");
     return fine;
 }
 

@@ -1,46 +1,32 @@
 // SPDX-License-Identifier: MIT
-// analyse_lua.c: rt.analyse, a thin binding of analyse.h and sqlfn.h. The contract is in analyse.meta.lua.
+// analyse_lua.c: the tables of rt.analyse, a thin binding of analyse.h. The contract is in analyse.meta.lua. Making tables from SQL
+// is in analyse_sql_lua.c.
 //
 // What goes wrong for reasons of the data (text where numbers belong, too many rows, no memory) raises
-// {code="bad-profile", message=}; load returns nil, {code, message, sql} as rt.db does. Wrong use raises a message.
+// {code="bad-profile", message=}. Wrong use raises a message.
 #include <lauxlib.h>
 #include <limits.h>
 #include <lua.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "db_lua.h"
 #include "run.h"
-#include "trace/analyse.h"
-#include "trace/analyse_load.h"
-#include "trace/sqlfn.h"
+#include "trace/analyse_lua.h"
 
 #define TABLE "rt.analyse.table"
 #define ROWS "rt.analyse.rows"
 
-static struct account *account_of(lua_State *L) {
+struct account *analyse_account(lua_State *L) {
     struct run_state *run = run_state(L);
     return run ? &run->arrays : NULL;
 }
 
-static int data_error(lua_State *L, const struct analyse_error *err) {
+int analyse_data_error(lua_State *L, const struct analyse_error *err) {
     lua_createtable(L, 0, 2);
     lua_pushliteral(L, "bad-profile");
     lua_setfield(L, -2, "code");
     lua_pushstring(L, err->message);
     lua_setfield(L, -2, "message");
     return lua_error(L);
-}
-
-static int push_failure(lua_State *L, const struct db *db, int result, const char *what) {
-    lua_pushnil(L);
-    lua_createtable(L, 0, 2);
-    lua_pushstring(L, db_code(db, result));
-    lua_setfield(L, -2, "code");
-    lua_pushfstring(L, "%s%s%s", what, *what ? ": " : "", db_words(db, result));
-    lua_setfield(L, -2, "message");
-    return 2;
 }
 
 static struct analyse_table *check_table(lua_State *L, int arg) {
@@ -71,7 +57,7 @@ static struct analyse_rows *new_rows(lua_State *L) {
     return r;
 }
 
-static struct analyse_table *new_table(lua_State *L) {
+struct analyse_table *analyse_table_push(lua_State *L) {
     struct analyse_table *t = lua_newuserdatauv(L, sizeof *t, 0);
     *t = (struct analyse_table){0};
     luaL_setmetatable(L, TABLE);
@@ -86,135 +72,6 @@ static int table_close(lua_State *L) {
 static int rows_close(lua_State *L) {
     analyse_rows_close(luaL_checkudata(L, 1, ROWS));
     return 0;
-}
-
-static int sql_functions(lua_State *L) {
-    struct db *db = db_lua_check(L, 1);
-    int result = sqlfn_register(db->handle);
-    if (result != SQLITE_OK) return push_failure(L, db, result, "SQL functions");
-    lua_pushboolean(L, 1);
-    return 1;
-}
-
-static int load(lua_State *L) {
-    struct db *db = db_lua_check(L, 1);
-    size_t size;
-    const char *sql = luaL_checklstring(L, 2, &size);
-    luaL_argcheck(L, size < INT_MAX, 2, "the statement is too long");
-    struct analyse_error err;
-    struct analyse_table *t = new_table(L);
-    if (!analyse_table_init(t, account_of(L), &err)) return data_error(L, &err);
-    struct db_statement s;
-    int result = db_prepare(db, sql, (int)size, &s, NULL);
-    if (result != SQLITE_OK) return push_failure(L, db, result, "");
-    luaL_argcheck(L, s.stmt, 2, "there is no statement");
-    db_start(db);
-    bool fine = analyse_table_load(t, s.stmt, &result, &err);
-    db_finalize(&s); // before anything that may raise: the statement is on the C stack
-    if (!fine) return data_error(L, &err);
-    return result == SQLITE_DONE ? 1 : push_failure(L, db, result, "");
-}
-
-// analyse.load_table(db, list of expressions, table) -> table | nil, err
-static int load_table(lua_State *L) {
-    struct db *db = db_lua_check(L, 1);
-    const char *list = luaL_checkstring(L, 2), *name = luaL_checkstring(L, 3);
-    struct analyse_error err;
-    char words[200] = "";
-    int result = SQLITE_DONE;
-    struct analyse_table *t = new_table(L);
-    if (!analyse_table_init(t, account_of(L), &err)) return data_error(L, &err);
-    if (!analyse_load_table(db, list, name, t, &result, words, &err)) return data_error(L, &err);
-    if (result == SQLITE_DONE) return 1;
-    lua_pushnil(L);
-    lua_createtable(L, 0, 2);
-    lua_pushstring(L, db_code(db, result));
-    lua_setfield(L, -2, "code");
-    lua_pushstring(L, words);
-    lua_setfield(L, -2, "message");
-    return 2;
-}
-
-// analyse.select(db, sql, limit) -> { columns = {names}, rows = { {values, NULL as false}, ... }, more = bool }; nil, err.
-// The statement must be the only one, give columns and write nothing. Blobs come as text x'..'.
-static int select_rows(lua_State *L) {
-    struct db *db = db_lua_check(L, 1);
-    size_t size;
-    const char *sql = luaL_checklstring(L, 2, &size), *tail = NULL;
-    lua_Integer limit = luaL_optinteger(L, 3, 0), n = 0;
-    luaL_argcheck(L, size < INT_MAX, 2, "the statement is too long");
-    lua_settop(L, 3);
-    struct db_statement *s = lua_newuserdatauv(L, sizeof *s, 0); // finalized by the connection if something raises here
-    int result = db_prepare(db, sql, (int)size, s, &tail);
-    if (result != SQLITE_OK) return push_failure(L, db, result, "");
-    const char *wrong = !s->stmt ? "there is no statement" : NULL;
-    while (tail && (*tail == ' ' || *tail == '\n' || *tail == '\t' || *tail == '\r' || *tail == ';')) tail++;
-    if (s->stmt && tail < sql + size && strncmp(tail, "--", 2) != 0) wrong = "one statement is expected";
-    else if (s->stmt && (!sqlite3_stmt_readonly(s->stmt) || sqlite3_column_count(s->stmt) == 0))
-        wrong = "only SELECT is possible: a profile is read, never written";
-    else if (s->stmt && sqlite3_bind_parameter_count(s->stmt)) wrong = "the statement has parameters, and there are no values for them";
-    if (wrong) {
-        db_finalize(s);
-        lua_pushnil(L);
-        lua_createtable(L, 0, 2);
-        lua_pushliteral(L, "usage");
-        lua_setfield(L, -2, "code");
-        lua_pushstring(L, wrong);
-        lua_setfield(L, -2, "message");
-        return 2;
-    }
-    int columns = sqlite3_column_count(s->stmt);
-    bool more = false;
-    lua_createtable(L, 0, 3); // 5
-    lua_createtable(L, columns, 0);
-    for (int k = 0; k < columns; k++) {
-        lua_pushstring(L, sqlite3_column_name(s->stmt, k));
-        lua_rawseti(L, -2, k + 1);
-    }
-    lua_setfield(L, 5, "columns");
-    lua_newtable(L); // 6
-    db_start(db);
-    while ((result = db_step(s)) == SQLITE_ROW) {
-        if (limit && n == limit) {
-            more = true;
-            break;
-        }
-        lua_createtable(L, columns, 0);
-        for (int k = 0; k < columns; k++) {
-            switch (sqlite3_column_type(s->stmt, k)) {
-            case SQLITE_NULL: lua_pushboolean(L, 0); break;
-            case SQLITE_INTEGER: lua_pushinteger(L, sqlite3_column_int64(s->stmt, k)); break;
-            case SQLITE_FLOAT: lua_pushnumber(L, sqlite3_column_double(s->stmt, k)); break;
-            case SQLITE_BLOB: {
-                const unsigned char *bytes = sqlite3_column_blob(s->stmt, k);
-                int count = sqlite3_column_bytes(s->stmt, k);
-                luaL_Buffer b;
-                char *out = luaL_buffinitsize(L, &b, (size_t)count * 2 + 3), *p = out;
-                *p++ = 'x', *p++ = '\'';
-                for (int i = 0; i < count; i++) *p++ = "0123456789abcdef"[bytes[i] >> 4], *p++ = "0123456789abcdef"[bytes[i] & 15];
-                *p++ = '\'';
-                luaL_pushresultsize(&b, (size_t)(p - out));
-                break;
-            }
-            default: {
-                const char *text = (const char *)sqlite3_column_text(s->stmt, k);
-                lua_pushlstring(L, text ? text : "", (size_t)sqlite3_column_bytes(s->stmt, k));
-            }
-            }
-            lua_rawseti(L, -2, k + 1);
-        }
-        lua_rawseti(L, 6, ++n);
-    }
-    if (result != SQLITE_DONE && !more) {
-        int count = push_failure(L, db, result, "");
-        db_finalize(s);
-        return count;
-    }
-    db_finalize(s);
-    lua_setfield(L, 5, "rows");
-    lua_pushboolean(L, more);
-    lua_setfield(L, 5, "more");
-    return 1;
 }
 
 // Shape -------------------------------------------------------------------------------------------------------------------
@@ -295,7 +152,7 @@ static int table_where(lua_State *L) {
     double value = luaL_checknumber(L, 5);
     struct analyse_error err;
     struct analyse_rows *out = new_rows(L);
-    return analyse_where_number(t, in, c, (enum analyse_test)test, value, out, &err) ? 1 : data_error(L, &err);
+    return analyse_where_number(t, in, c, (enum analyse_test)test, value, out, &err) ? 1 : analyse_data_error(L, &err);
 }
 
 // t:pick(rows, name, function(text) -> boolean | list of texts[, also NULL])
@@ -311,10 +168,10 @@ static int table_pick(lua_State *L) {
         struct analyse_rows *none = new_rows(L);
         if (!empty) {
             analyse_fail(&err, "the column %s holds numbers, text is expected", c->name);
-            return data_error(L, &err);
+            return analyse_data_error(L, &err);
         }
-        if (null) return analyse_where_null(t, in, c, true, none, &err) ? 1 : data_error(L, &err);
-        return analyse_where_null(t, in, c, false, none, &err) ? 1 : data_error(L, &err);
+        if (null) return analyse_where_null(t, in, c, true, none, &err) ? 1 : analyse_data_error(L, &err);
+        return analyse_where_null(t, in, c, false, none, &err) ? 1 : analyse_data_error(L, &err);
     }
     int32_t words = c->dictionary->count;
     uint8_t *accept = lua_newuserdatauv(L, (size_t)words + 1, 0);
@@ -339,7 +196,7 @@ static int table_pick(lua_State *L) {
         lua_pop(L, 1);
     }
     struct analyse_rows *out = new_rows(L);
-    return analyse_where_code(t, in, c, accept, null, out, &err) ? 1 : data_error(L, &err);
+    return analyse_where_code(t, in, c, accept, null, out, &err) ? 1 : analyse_data_error(L, &err);
 }
 
 static int where_null(lua_State *L, bool null) {
@@ -348,7 +205,7 @@ static int where_null(lua_State *L, bool null) {
     struct analyse_column *c = check_column(L, t, 3);
     struct analyse_error err;
     struct analyse_rows *out = new_rows(L);
-    return analyse_where_null(t, in, c, null, out, &err) ? 1 : data_error(L, &err);
+    return analyse_where_null(t, in, c, null, out, &err) ? 1 : analyse_data_error(L, &err);
 }
 static int table_null(lua_State *L) { return where_null(L, true); }
 static int table_present(lua_State *L) { return where_null(L, false); }
@@ -359,7 +216,7 @@ static int table_order(lua_State *L) {
     struct analyse_column *c = check_column(L, t, 3);
     struct analyse_error err;
     struct analyse_rows *out = new_rows(L);
-    return analyse_order(t, in, c, out, &err) ? 1 : data_error(L, &err);
+    return analyse_order(t, in, c, out, &err) ? 1 : analyse_data_error(L, &err);
 }
 
 // A list of column names at `arg` into `columns`; returns how many.
@@ -382,7 +239,7 @@ static int table_distinct(lua_State *L) {
     int n = check_keys(L, t, 3, keys);
     struct analyse_error err;
     struct analyse_rows *out = new_rows(L);
-    return analyse_distinct(t, in, n, keys, out, &err) ? 1 : data_error(L, &err);
+    return analyse_distinct(t, in, n, keys, out, &err) ? 1 : analyse_data_error(L, &err);
 }
 
 static int table_best(lua_State *L) {
@@ -393,7 +250,7 @@ static int table_best(lua_State *L) {
     struct analyse_column *value = check_column(L, t, 4);
     struct analyse_error err;
     struct analyse_rows *out = new_rows(L);
-    return analyse_best(t, in, n, keys, value, out, &err) ? 1 : data_error(L, &err);
+    return analyse_best(t, in, n, keys, value, out, &err) ? 1 : analyse_data_error(L, &err);
 }
 
 // Groups ------------------------------------------------------------------------------------------------------------------------
@@ -459,14 +316,14 @@ static int table_group(lua_State *L) {
     lua_setmetatable(L, -2);
     lua_toclose(L, 5);
     struct analyse_error err;
-    if (!analyse_group(t, in, n, keys, &h->groups, &err)) return data_error(L, &err);
+    if (!analyse_group(t, in, n, keys, &h->groups, &err)) return analyse_data_error(L, &err);
     int64_t count = h->groups.count;
     luaL_argcheck(L, count < INT_MAX, 3, "too many groups for a list");
     h->bytes = (size_t)count * sizeof *h->values;
     h->values = analyse_take(t->account, h->bytes, &err);
     if (!h->values) {
         h->bytes = 0;
-        return data_error(L, &err);
+        return analyse_data_error(L, &err);
     }
     lua_createtable(L, (int)count, 0); // index 6
     for (int64_t k = 0; k < count; k++) {
@@ -482,7 +339,7 @@ static int table_group(lua_State *L) {
         lua_geti(L, 7, 1);
         luaL_checkstring(L, 8); // the name at 8
         bool total = read_request(L, t, 7, &r);
-        if (!analyse_aggregate(t, in, &h->groups, &r, h->values, &err)) return data_error(L, &err);
+        if (!analyse_aggregate(t, in, &h->groups, &r, h->values, &err)) return analyse_data_error(L, &err);
         for (int64_t k = 0; k < count; k++) {
             const struct analyse_value *v = h->values + k;
             lua_rawgeti(L, 6, k + 1);
@@ -515,7 +372,7 @@ static int table_union(lua_State *L) {
     int64_t t0 = luaL_optinteger(L, 5, -ANALYSE_FAR), t1 = luaL_optinteger(L, 6, ANALYSE_FAR), n = 0, capacity = 0;
     struct analyse_interval *list;
     struct analyse_error err;
-    if (!analyse_intervals(t, in, start, end, t0, t1, &list, &n, &capacity, &err)) return data_error(L, &err);
+    if (!analyse_intervals(t, in, start, end, t0, t1, &list, &n, &capacity, &err)) return analyse_data_error(L, &err);
     lua_pushinteger(L, analyse_interval_union(list, n));
     give_intervals(t, list, capacity);
     return 1;
@@ -530,10 +387,10 @@ static int table_common(lua_State *L) {
     int64_t t0 = luaL_optinteger(L, 9, -ANALYSE_FAR), t1 = luaL_optinteger(L, 10, ANALYSE_FAR), n, m, room, space;
     struct analyse_interval *x, *y;
     struct analyse_error err;
-    if (!analyse_intervals(a, in, start, end, t0, t1, &x, &n, &room, &err)) return data_error(L, &err);
+    if (!analyse_intervals(a, in, start, end, t0, t1, &x, &n, &room, &err)) return analyse_data_error(L, &err);
     if (!analyse_intervals(b, other, from, to, t0, t1, &y, &m, &space, &err)) {
         give_intervals(a, x, room);
-        return data_error(L, &err);
+        return analyse_data_error(L, &err);
     }
     lua_pushinteger(L, analyse_interval_common(x, n, y, m));
     give_intervals(a, x, room);
@@ -549,7 +406,7 @@ static int table_lookup(lua_State *L) {
     const char *name = luaL_checkstring(L, 2);
     struct analyse_column *c = check_column(L, t, 3), *key = check_column(L, other, 5);
     struct analyse_error err;
-    return analyse_lookup(t, c, other, check_rows(L, 6), key, name, &err) ? 0 : data_error(L, &err);
+    return analyse_lookup(t, c, other, check_rows(L, 6), key, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:tally(new, key, other, rows, key of other[, value])
@@ -559,7 +416,7 @@ static int table_tally(lua_State *L) {
     struct analyse_column *key = check_column(L, t, 3), *other_key = check_column(L, other, 6);
     struct analyse_column *value = lua_isnoneornil(L, 7) ? NULL : check_column(L, other, 7);
     struct analyse_error err;
-    return analyse_tally(t, key, other, check_rows(L, 5), other_key, value, name, &err) ? 0 : data_error(L, &err);
+    return analyse_tally(t, key, other, check_rows(L, 5), other_key, value, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:running(new, rows, column, initial)
@@ -570,7 +427,7 @@ static int table_running(lua_State *L) {
     struct analyse_column *c = check_column(L, t, 4);
     lua_Integer initial = luaL_checkinteger(L, 5);
     struct analyse_error err;
-    return analyse_running(t, in, c, initial, name, &err) ? 0 : data_error(L, &err);
+    return analyse_running(t, in, c, initial, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:bits(new, column, shift, width)
@@ -581,14 +438,14 @@ static int table_bits(lua_State *L) {
     lua_Integer shift = luaL_checkinteger(L, 4), width = luaL_checkinteger(L, 5);
     luaL_argcheck(L, shift >= 0 && width > 0 && width < 32 && shift + width <= 64, 4, "there are no such bits");
     struct analyse_error err;
-    return analyse_bits(t, c, (int)shift, (int)width, name, &err) ? 0 : data_error(L, &err);
+    return analyse_bits(t, c, (int)shift, (int)width, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:adopt(other): other's columns move here, and other is closed
 static int table_adopt(lua_State *L) {
     struct analyse_table *t = check_table(L, 1), *from = check_table(L, 2);
     struct analyse_error err;
-    if (!analyse_table_adopt(t, from, &err)) return data_error(L, &err);
+    if (!analyse_table_adopt(t, from, &err)) return analyse_data_error(L, &err);
     analyse_table_close(from);
     return 0;
 }
@@ -600,7 +457,7 @@ static int table_shift(lua_State *L) {
     struct analyse_rows *in = check_rows(L, 3);
     struct analyse_column *c = check_column(L, t, 4);
     struct analyse_error err;
-    return analyse_shift(t, in, c, name, &err) ? 0 : data_error(L, &err);
+    return analyse_shift(t, in, c, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:fetch(new, at, other, column)
@@ -612,7 +469,7 @@ static int table_fetch(lua_State *L) {
         if (!analyse_is_null(at, i) && (at->i32[i] < 0 || at->i32[i] >= other->rows))
             return luaL_error(L, "%s names rows that the other table does not have", at->name);
     struct analyse_error err;
-    return analyse_fetch(t, at, from, name, &err) ? 0 : data_error(L, &err);
+    return analyse_fetch(t, at, from, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:compute(new, a, op, b or number)
@@ -627,7 +484,7 @@ static int table_compute(lua_State *L) {
     if (lua_type(L, 5) == LUA_TNUMBER) number = lua_tonumber(L, 5);
     else b = check_column(L, t, 5);
     struct analyse_error err;
-    return analyse_compute(t, a, codes[op], b, number, name, &err) ? 0 : data_error(L, &err);
+    return analyse_compute(t, a, codes[op], b, number, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:step(new, rows, column[, key])
@@ -637,7 +494,7 @@ static int table_step(lua_State *L) {
     struct analyse_rows *in = check_rows(L, 3);
     struct analyse_column *c = check_column(L, t, 4), *key = lua_isnoneornil(L, 5) ? NULL : check_column(L, t, 5);
     struct analyse_error err;
-    return analyse_step(t, in, c, key, name, &err) ? 0 : data_error(L, &err);
+    return analyse_step(t, in, c, key, name, &err) ? 0 : analyse_data_error(L, &err);
 }
 
 // t:derive(new, column, function(text) -> text or nil): another text for each distinct text.
@@ -648,7 +505,7 @@ static int table_derive(lua_State *L) {
     luaL_checktype(L, 4, LUA_TFUNCTION);
     struct analyse_error err;
     struct analyse_column *made = analyse_column_add(t, name, ANALYSE_TEXT, false, &err);
-    if (!made) return data_error(L, &err);
+    if (!made) return analyse_data_error(L, &err);
     made->dictionary = analyse_dictionary_new(t->account);
     for (int64_t i = 0; i < t->rows; i++) made->i32[i] = -1;
     if (!made->dictionary) return luaL_error(L, "no memory for a dictionary");
@@ -681,7 +538,7 @@ static int rows_first(lua_State *L) {
     if (n < 0) n = 0;
     struct analyse_error err;
     struct analyse_rows *out = new_rows(L);
-    if (!analyse_rows_init(out, r->account, n, &err)) return data_error(L, &err);
+    if (!analyse_rows_init(out, r->account, n, &err)) return analyse_data_error(L, &err);
     memcpy(out->index, r->index, (size_t)n * sizeof *r->index);
     return 1;
 }
@@ -715,9 +572,9 @@ int luaopen_rt_analyse(lua_State *L) {
     static const luaL_Reg rows_methods[] = {
         {"count", rows_count}, {"first", rows_first}, {"close", rows_close}, {NULL, NULL},
     };
-    static const luaL_Reg functions[] = {{"sql_functions", sql_functions}, {"load", load}, {"load_table", load_table}, {"select", select_rows}, {NULL, NULL}};
     define(L, TABLE, table_methods, table_close);
     define(L, ROWS, rows_methods, rows_close);
-    luaL_newlib(L, functions);
+    lua_newtable(L);
+    analyse_lua_open_sql(L);
     return 1;
 }

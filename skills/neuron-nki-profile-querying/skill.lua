@@ -177,9 +177,10 @@ return skill {
     if result.text then return result.text end
     if result.sql then return show.rows(result.sql, result.format, style) end
     local out <const> = {}
-    if result.identity then out[#out + 1] = show.identity(result.identity, style) end
+    if result.identity and not result.comparison then out[#out + 1] = show.identity(result.identity, style) end
     for _, b in ipairs(result.bounds or {}) do out[#out + 1] = show.bounds(b, style, #result.bounds > 1) end
     for _, f in ipairs(result.findings or {}) do out[#out + 1] = show.finding(f, style) end
+    if result.lines_core then out[#out + 1] = ("core %d (--core N for another)"):format(result.lines_core) end
     if result.lines then out[#out + 1] = show.lines(result.lines, style) end
     if result.comparison then out[#out + 1] = show.comparison(result.comparison, style) end
     for _, q in ipairs(result.explained or {}) do out[#out + 1] = style.dim("-- " .. q.name) .. "\n" .. q.sql .. ";" end

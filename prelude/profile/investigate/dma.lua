@@ -5,7 +5,6 @@
 -- transfer over the partitions (or packets) it is cut into; below 4 KiB the fixed cost of a descriptor shows. A line's stake
 -- is its part of the gap: the time its transfers are busy beyond their bytes at the practical rate, scaled to the gap.
 
-local bounds <const> = require "profile.bounds"
 local common <const> = require "profile.investigate.common"
 
 local dma <const> = { name = "dma", needs = { "DmaPacket", "DmaPacketAggregated", "Flow" } }
@@ -101,5 +100,4 @@ function dma.run(p, b)
   return out
 end
 
-dma.bounds = bounds
 return dma
