@@ -110,6 +110,7 @@ local function report(state, outcome)
       case.algorithm.max_rel,
       case.rounding.ratio, #case.runs)
   end
+  if state.copied then say("nothing had to be repaired: %s is a copy", state.shown) end
   if state.changed then say("the original is kept: nkiln restore %s", state.run) end
   say("simulated on the NKI machine; no device was used")
   return table.concat(lines, "\n")
@@ -142,7 +143,7 @@ return agent {
         if kept.absent then error({ code = "not-found", message = "the kernel cannot be read: no such file", where = args.kernel }, 0) end
         state.shown, state.file, state.text = args.out or args.kernel, ctx.fs.absolute(args.out or args.kernel), kept.bytes
         state.iterations, state.run = {}, ctx.run_id
-        state.way = way.begin(kept.bytes, kept.sha256)
+        state.way, state.given = way.begin(kept.bytes, kept.sha256), kept.sha256
         local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
         if not disk then error(unreadable, 0) end
         state.disk = disk.sha256
@@ -158,6 +159,12 @@ return agent {
         })
         if not step then error(err, 0) end
         if step.status == "clean" then
+          if args.out and not state.changed and state.file ~= ctx.fs.absolute(args.kernel) then -- nothing to repair: --out still gets the kernel
+            local there <const> = state.disk
+            local refused <const> = put(ctx, state, state.way.text, state.given)
+            if refused then return "blocked", refused end
+            state.copied, state.changed = true, there ~= nil and there ~= state.given or nil
+          end
           state.proved = step.verification and step.verification.cases or nil
           return "done", step.verification and "it checks and is proved" or "it checks; no reference was given, so its numbers are not judged"
         end

@@ -12,6 +12,24 @@ local PROFILING <const>, QUERYING <const> = "neuron-nki-profiling", "neuron-nki-
 
 local function is_profile(name) return name:find "%.db$" ~= nil or name:find "%.sqlite3?$" ~= nil end
 
+-- How a report of ours begins: any other file that --out names is kept.
+local BEGINS <const> = "# Where the time goes"
+
+local function check_out(ctx, args)
+  local file <const> = ctx.fs.absolute(args.out)
+  for _, given in ipairs { args.subject, args.before } do
+    if file == ctx.fs.absolute(given) then
+      error(fault.new("usage", "--out names a file that is read", { where = args.out, hint = "give the report another name" }), 0)
+    end
+  end
+  if not ctx.fs.exists(args.out) then return end
+  local text <const> = ctx.fs.read(args.out)
+  if not text or (text ~= "" and text:sub(1, #BEGINS) ~= BEGINS) then
+    error(fault.new("exists", "this file exists and is no report of nkiln analyse; nothing was changed", { where = args.out,
+      hint = "give another name with --out, or remove it" }), 0)
+  end
+end
+
 local function query(ctx, question)
   local result <const>, err <const> = ctx.skill(QUERYING, question)
   if not result then error(err, 0) end
@@ -46,6 +64,7 @@ return agent {
       name = "profile",
       run = function(ctx, state, args)
         state.shown = args.subject
+        if args.out then check_out(ctx, args) end
         if is_profile(args.subject) then
           if #args.case > 0 or args.device then
             error(fault.new("usage", "a profile is given; --case and --device belong to a kernel", { where = args.subject }), 0)
@@ -120,6 +139,7 @@ return agent {
         if args.out then
           local ok <const>, err <const> = ctx.fs.write(args.out, state.report .. "\n")
           if not ok then error(err, 0) end
+          state.out = args.out
         end
         return "done"
       end,
@@ -128,8 +148,10 @@ return agent {
   finish = function(_, state, outcome)
     local text = state.report
     if not text and outcome.message then text = ("FAILED  %s: %s"):format(state.shown or "the analysis", outcome.message) end
+    if text and state.out then text = ("%s\n\nreport  %s"):format(text, state.out) end
     return {
-      text = text, profile = state.profile, bounds = state.bounds, findings = state.findings, comparison = state.comparison, quality = state.quality,
+      text = text, file = state.out, profile = state.profile, bounds = state.bounds, findings = state.findings, comparison = state.comparison,
+      quality = state.quality,
       diagnostics = state.diagnostics,
     }
   end,

@@ -42,11 +42,17 @@ function analysis.quality(ask, bounds)
       say("warning", "only %s of the bytes moved are tied to an instruction; amounts per line are too small", show.percent(transfers / packets))
     end
   end
-  if tables.Warning then
-    for _, row in ipairs(ask "SELECT message FROM Warning LIMIT 5") do say("warning", "the profiler says: %s", tostring(row[1])) end
-  end
+  local noted <const> = {}
   if tables.nkiln_notes then
-    for _, row in ipairs(ask "SELECT level, message FROM nkiln_notes LIMIT 20") do say(row[1] == "warning" and "warning" or "info", "%s", tostring(row[2])) end
+    for _, row in ipairs(ask "SELECT level, message FROM nkiln_notes LIMIT 20") do
+      noted[tostring(row[2])] = true
+      say(row[1] == "warning" and "warning" or "info", "%s", tostring(row[2]))
+    end
+  end
+  if tables.Warning then -- a modelled profile has its own warnings in both tables
+    for _, row in ipairs(ask "SELECT message FROM Warning LIMIT 5") do
+      if not noted[tostring(row[1])] then say("warning", "the profiler says: %s", tostring(row[1])) end
+    end
   end
   if #bounds > 1 then say("info", "%d physical cores; the report is about the one that takes longest", #bounds) end
   return out

@@ -470,14 +470,18 @@ local function figure(x)
   return ("%.2g"):format(x)
 end
 
+-- A figure against its limit: "0.12 of", "3 times".
+local function share(x) return figure(x) .. (x and x > 1 and " times" or " of") end
+
 -- One line per case for people, and the story of the first failure.
 function verify.describe(result)
   local lines <const> = {}
   local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
   for _, case in ipairs(result.cases) do
     local r <const> = case.rounding
-    say("%s  %s: algorithm within %s of its allowance (max rel %s), rounding %s of its bound%s, %d input sets", case.ok and "ok  " or "FAIL", case.case,
-      figure(case.algorithm.ratio), figure(case.algorithm.max_rel), figure(r.ratio), r.ulp and (", worst %s ulp"):format(figure(r.ulp)) or "", #case.runs)
+    say("%s  %s: algorithm %s its allowance (max rel %s), rounding %s its bound%s, %d input set%s", case.ok and "ok  " or "FAIL", case.case,
+      share(case.algorithm.ratio), figure(case.algorithm.max_rel), share(r.ratio), r.ulp and (", worst %s ulp"):format(figure(r.ulp)) or "", #case.runs,
+      #case.runs == 1 and "" or "s")
     if case.text then say("      %s", case.text) end
     local a <const> = case.algorithm
     if not a.ok then

@@ -35,7 +35,7 @@ local function lines_of(result, style)
   for _, case in ipairs(result.cases or {}) do
     local verdict <const> = case.ok and style.green("proved") or style.red(case.verdict or "failed")
     say("%s  %s", verdict, case.case)
-    say("    algorithm  within %s of its allowance (fp64 against the reference, worst relative error %s)", figure(case.algorithm_ratio),
+    say("    algorithm  %s of its allowance (fp64 against the reference, worst relative error %s)", figure(case.algorithm_ratio),
       figure(case.max_relative_error))
     say("    rounding   %s of the bound of its types%s", figure(case.rounding_ratio), case.ulp and (", worst %s ulp"):format(figure(case.ulp)) or "")
     say("    inputs     %d sets%s", case.input_sets, case.traffic and ("; HBM traffic " .. case.traffic) or "")

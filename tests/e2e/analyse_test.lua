@@ -21,8 +21,30 @@ t.test("analyse: a kernel becomes a report with bounds, reasons and lines; what 
     "Looked for and not found" } do
     t.has(out, part)
   end
-  t.eq(w:read "report.md", out:match "^(.-)\n*$" .. "\n")
+  local text <const>, named <const> = out:match "^(.-)\n*(report  report%.md)\n$"
+  t.ok(named, "the report says where it is")
+  t.eq(w:read "report.md", (text:gsub("\n*$", "\n")))
+  local seen <const> = {} -- a warning that stands in two tables of the profile is said once
   t.ok(not out:find "measured%s+%d", "a modelled time is called measured")
+  for line in out:match("## Can this profile be believed%?\n(.-)\n## "):gmatch "[^\n]+" do
+    local plain <const> = line:gsub("the profiler says: ", "")
+    t.ok(not seen[plain], "said twice: " .. line)
+    seen[plain] = true
+  end
+end)
+
+t.test("analyse: --out replaces a report of its own, and no other file", function()
+  local w <const> = folder()
+  t.eq(w:run("profile k.py " .. CASE .. " -o p.db"), 0)
+  local before <const>, kernel <const> = w:read "p.db", w:read "k.py"
+  for _, row in ipairs { { "p.db", "p.db" }, { "p.db", "k.py" }, { "k.py " .. CASE, "k.py" } } do
+    local status <const>, out <const>, err <const> = w:run(("analyse %s -o %s"):format(row[1], row[2]))
+    t.eq({ status, out }, { 2, "" })
+    t.match(err, "^nkiln: [^\n]*name[^\n]*\n$")
+  end
+  t.ok(w:read "p.db" == before and w:read "k.py" == kernel, "the report went over a file that it had not written")
+  t.eq(w:run "analyse p.db -o r.md", 0)
+  t.eq(w:run "analyse p.db -o r.md", 0)
 end)
 
 t.test("analyse: the state of every step is kept, and a changed kernel is set beside the earlier profile", function()
