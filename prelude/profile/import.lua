@@ -275,6 +275,24 @@ local function judge(tables, store, note)
   return version
 end
 
+-- What the profile says of its own making: tools, chip, physical cores of a logical one.
+local function facts_of(tables, store)
+  local facts <const> = {}
+  if not tables.Metadata then return facts end
+  local function value(column) return import.value(store, ("SELECT %s FROM Metadata"):format(column)) end
+  local tools <const> = {}
+  for _, name in ipairs { "explorer", "compiler", "runtime", "driver", "collectives" } do
+    local version <const> = value(name .. "_version")
+    if version then tools[#tools + 1] = ("%s %s"):format(name, version) end
+  end
+  if #tools > 0 then facts.tool_versions = table.concat(tools, ", ") end
+  local instance <const> = value "instance_type"
+  facts.target = type(instance) == "string" and instance:lower():match("^(trn%d)") or type(instance) == "string" and instance:lower():match("^(inf%d)") or nil
+  local cores <const> = value "num_physical_cores"
+  if cores == 1 or cores == 2 then facts.lnc = cores end
+  return facts
+end
+
 -- Size and number of rows of all files, which also finds damaged footers before anything is written.
 local function survey(list, folder)
   local rows, bytes = 0, 0
@@ -320,7 +338,9 @@ function import.parquet(folder, path, options)
   if not ok then return failed(failure) end
   local version <const> = judge(tables, store, note)
   state.progress { text = "indexing", fraction = 1 }
-  ok, failure = import.finish(store, options, { source = folder, schema_version = version }, notes)
+  local known <const> = facts_of(tables, store)
+  known.source, known.schema_version = folder, version
+  ok, failure = import.finish(store, options, known, notes)
   if not ok then return nil, failure end
   return { tables = tables, notes = notes, bytes = bytes }
 end

@@ -21,7 +21,7 @@ test("import: a folder of Parquet files becomes one database", function()
   t.write(dir .. "/src/kernels/k.py", "first line\nsecond line\n")
   local seen <const> = {}
   local made <const> = assert(import.parquet(folder .. "/profile/", dir .. "/p.db", {
-    provenance = { kind = "captured", target = "trn2", lnc = 1 }, notes = { { level = "info", code = "given", message = "100 % given" } },
+    provenance = { kind = "captured", lnc = 1 }, notes = { { level = "info", code = "given", message = "100 % given" } },
     roots = { dir .. "/src" }, progress = function(p) seen[#seen + 1] = p.text end,
   }))
   t.eq(made.tables, { Instruction = 1000, Summary = 1, Metadata = 1, Throttle = 3, CoreBarriers = 1, SchemaFields = 4, BirInstruction = 1, Brand_New = 2 })
@@ -40,9 +40,9 @@ test("import: a folder of Parquet files becomes one database", function()
   t.eq(d:row("select element_count_per_interval as e, time_intervals as t from BirInstruction"), { e = "[1,2,null]", t = "[[1, 2]]" })
   t.eq(d:query('select "s.a" as a, "s.b" as b, n from Brand_New'), { { a = 1, b = '["x"]', n = 0 }, { a = 1, b = '["x"]', n = 1 } })
   t.eq(d:row("select * from CoreBarriers"), { start_ts = 1000, end_ts = 3, duration_ns = 3 }, "us and ps became ns")
-  t.eq(d:query("select key, value from nkiln where key in ('kind', 'target', 'lnc', 'format_version', 'schema_version') order by key"), {
+  t.eq(d:query("select key, value from nkiln where key in ('kind', 'target', 'lnc', 'format_version', 'schema_version', 'tool_versions') order by key"), {
     { key = "format_version", value = "1" }, { key = "kind", value = "captured" }, { key = "lnc", value = "1" },
-    { key = "schema_version", value = "6.2.0" }, { key = "target", value = "trn2" },
+    { key = "schema_version", value = "6.2.0" }, { key = "target", value = "trn1" }, { key = "tool_versions", value = "explorer 2.32.0, runtime 2.30" },
   })
   t.eq(d:query("select * from nkiln_source"), {
     { file = "/compile/host/kernels/k.py", line = 1, text = "first line" }, { file = "/compile/host/kernels/k.py", line = 2, text = "second line" },

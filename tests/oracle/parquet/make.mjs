@@ -174,7 +174,8 @@ const instruction = (from, to, pcore) => `select (i * 100)::bigint as start_ts, 
 await put('Instruction_0', instruction(0, 700, '0::bigint'))
 await put('Instruction_1', instruction(700, 1000, '1.0::double'))
 await put('Summary', `select 0.0001::float as total_time, 16777217::double as hardware_flops, 0.5::double as hfu_estimated_percent, null::bigint as transpose_flops`)
-await put('Metadata', `select '6.2.0' as profile_schema_version, 6::integer as ntff_version, true as vnc_enabled, 4.35e11::double as dma_ddr_bandwidth`)
+await put('Metadata', `select '6.2.0' as profile_schema_version, 6::integer as ntff_version, true as vnc_enabled, 4.35e11::double as dma_ddr_bandwidth, 'trn1.2xlarge' as instance_type,
+  '2.32.0' as explorer_version, null::varchar as compiler_version, '2.30' as runtime_version, 2::integer as num_physical_cores`)
 await put('Throttle', `select 5::bigint as duration, 1::integer as k, 2::integer as n, i::bigint as timestamp, 'a' as type from range(3) r(i)`)
 await put('CoreBarriers', `select 1::bigint as start_ts, 2500::bigint as end_ts, 3::bigint as duration_ns, null::varchar as engine_name`)
 await put('SchemaFields', `select * from (values ('CoreBarriers', 'start_ts', 'us'), ('CoreBarriers', 'end_ts', 'ps'), ('CoreBarriers', 'id', null), ('Instruction', 'start_ts', 'ns'))
