@@ -110,6 +110,15 @@ static bool make_temporary(struct store *s, struct trace_error *err) {
         for (int i = 0; i < 6; i++) random[i] = letters[bytes[i] % (sizeof letters - 1)];
         s->fd = open(s->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (s->fd < 0 && errno != EEXIST) break;
+        // Another run that begins right now may have taken it for a leftover before it was locked. (A file system
+        // without locks is one where nobody takes anything.)
+        struct stat made;
+        bool held = s->fd >= 0 && flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (s->fd >= 0 && (held || fstat(s->fd, &made) != 0 || made.st_nlink == 0)) {
+            close(s->fd);
+            unlink(s->temporary);
+            s->fd = -1;
+        }
     }
     if (s->fd < 0) {
         int error = errno;
@@ -117,7 +126,6 @@ static bool make_temporary(struct store *s, struct trace_error *err) {
         s->temporary = NULL;
         return trace_fail_errno(err, error, "create", s->path);
     }
-    flock(s->fd, LOCK_EX | LOCK_NB);
     return true;
 }
 
