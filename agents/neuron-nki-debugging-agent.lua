@@ -134,6 +134,10 @@ return agent {
   permits = { read = { "." }, write = { ".nkiln" } },
   skills = { "neuron-nki-debugging" },
   budget = { iterations = 10, seconds = 1800 },
+  examples = {
+    'nkiln debug softmax.py --case "x=bf16[256,1024], scale=0.125" --reference ref.py:scaled_softmax',
+    'nkiln debug softmax.py --case "x=bf16[130,1001], scale=0.125" -r ref.py --out fixed.py --budget iterations=20',
+  },
   steps = {
     {
       name = "begin",

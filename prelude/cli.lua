@@ -20,6 +20,20 @@ cli.groups = {
   { title = "This machine", names = { "doctor", "version", "help" } },
 }
 
+-- What the overview says of built-in skills and agents, and where: before the commands of their group, in this order. Their
+-- descriptions are for choosing among skills and too long for one line.
+cli.work = {
+  { "write", "a kernel from a NumPy or PyTorch function, written only when it is proved" },
+  { "check" }, { "sim" },
+  { "debug", "repair a kernel: one tried edit at a time, until it is proved" },
+  { "debug-step", "one step of debug; nothing is written" },
+  { "watch" },
+  { "profile", "how long a kernel takes and where: modelled, captured or imported" },
+  { "query", "ask a profile: SQL, performance bounds, source lines, a comparison" },
+  { "analyse", "why a kernel is slow: profile, bounds and investigations in one report" },
+  { "report" }, { "explain" },
+}
+
 cli.summary = {
   check = "check a kernel's legality without running it",
   sim = "run a kernel on the NKI machine, and judge it against a reference",

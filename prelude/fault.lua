@@ -75,7 +75,7 @@ function fault.text(err, short)
   local where <const> = err.where and short and short(err.where) or err.where
   if where and not parts[1]:find(where, 1, true) then parts[#parts + 1] = where end
   if err.hint then parts[#parts + 1] = err.hint end
-  return one_line(table.concat(parts, ": "))
+  return one_line((table.concat(parts, ": "):gsub("%?: ", "? ")))
 end
 
 -- The plain table that goes into JSON output.

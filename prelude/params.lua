@@ -120,7 +120,7 @@ end
 -- Flags that every command has.
 params.common = {
   json = { kind = "flag", name = "json", doc = "put one JSON value on stdout" },
-  task = { kind = "path", name = "task", metavar = "TASK.lua", doc = "take kernel, entry, reference, cases, ... from a task file" },
+  task = { kind = "path", name = "task", metavar = "TASK.lua", doc = "take the arguments from a task file: return { kernel = \"k.py\", cases = { ... } }" },
   trust = { kind = "flag", name = "trust", doc = "trust this workspace's skills for this run" },
   budget = { kind = "text", name = "budget", metavar = "KEY=N,...", doc = "limits: seconds, iterations, tokens, dollars, ..." },
   quiet = { kind = "flag", name = "quiet", short = "q", doc = "no progress on stderr" },

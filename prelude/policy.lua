@@ -112,7 +112,10 @@ local text_keys <const> = {
 -- A task file: what it says, with paths made absolute from its own folder.
 function policy.task(disk, path)
   local data <const>, err <const>, absent <const> = read(disk, path, "bad-task")
-  if absent then return nil, fault.new("bad-task", "no such file", { where = path }) end
+  if absent then
+    return nil, fault.new("bad-task", "no such file", { where = path,
+      hint = 'a task file is as in: return { kernel = "k.py", cases = { "x=f32[64,32]" }, reference = "ref.py" }' })
+  end
   if not data then return nil, err end
   local what <const>, hint <const> = unknown_key(data, task_keys)
   if what then return nil, fault.new("bad-task", what, { where = path, hint = hint }) end

@@ -101,14 +101,6 @@ function report.seconds(s)
   return ("%d min %02d s"):format(s // 60, math.floor(s % 60))
 end
 
-function report.bytes(n)
-  if n < 1024 then return ("%d B"):format(n) end
-  for _, unit in ipairs { "KiB", "MiB", "GiB" } do
-    n = n / 1024
-    if n < 1024 or unit == "GiB" then return (n < 10 and "%.1f %s" or "%.0f %s"):format(n, unit) end
-  end
-end
-
 function report.count(n, one, many) return ("%d %s"):format(n, n == 1 and one or many or one .. "s") end
 
 -- A file name as short as possible: relative to the folder given when it is beneath it.

@@ -32,9 +32,22 @@ local function overview(host)
   end
   for _, group in ipairs(cli.groups) do
     out[#out + 1] = group.title
-    for _, name in ipairs(group.names) do row(name, cli.summary[name]) end
-    local more <const> = group.title:find("kernel") and beside or group.title:find("Skills") and named or {}
-    for _, pair in ipairs(more) do row(pair[1], pair[2]) end
+    local work <const> = group.title:find "kernel" ~= nil
+    if work then
+      local there <const> = {}
+      for _, pair in ipairs(beside) do there[pair[1]] = pair[2] end
+      for _, pair in ipairs(cli.work) do
+        local text <const> = cli.summary[pair[1]] or there[pair[1]] and pair[2]
+        if text then row(pair[1], text) end
+        there[pair[1]] = nil
+      end
+      for _, pair in ipairs(beside) do
+        if there[pair[1]] then row(pair[1], pair[2]) end
+      end
+    else
+      for _, name in ipairs(group.names) do row(name, cli.summary[name]) end
+      for _, pair in ipairs(group.title:find "Skills" and named or {}) do row(pair[1], pair[2]) end
+    end
     out[#out + 1] = ""
   end
   out[#out + 1] = "nkiln help COMMAND tells more. --json puts one JSON value on stdout. Exit status: 0 done, 1 failed, 2 usage or"

@@ -3,7 +3,7 @@
 
 local fault <const> = require "fault"
 local params <const> = require "params"
-local report <const> = require "report"
+local show <const> = require "profile.show"
 local h <const> = params.helpers
 
 -- How a file of ours begins: another file is never overwritten.
@@ -29,7 +29,7 @@ end
 return {
   params = {
     h.path("profile", "a profile database, as nkiln profile writes it"),
-    h.path("out", "the page to write", { short = "o", optional = true }),
+    h.path("out", "the page to write (default: report.html in this folder)", { short = "o", optional = true }),
     h.path("perfetto", "also, or only, a trace for ui.perfetto.dev or chrome://tracing", { optional = true }),
   },
   examples = { "nkiln report p.db -o report.html", "nkiln report p.db --perfetto p.trace.json" },
@@ -57,9 +57,7 @@ return {
     for _, kind in ipairs { "html", "perfetto" } do
       local file <const> = result[kind]
       if file then
-        host.out(("%s  %s  (%s, %s)\n"):format(kind == "html" and "page " or "trace", file.path, report.size and report.size(file.bytes) or file.bytes
-          .. " bytes",
-          result.kind))
+        host.out(("%s  %s  (%s, %s)\n"):format(kind == "html" and "page " or "trace", file.path, show.bytes(file.bytes), result.kind))
       end
     end
     return 0

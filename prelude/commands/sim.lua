@@ -12,7 +12,7 @@ table.move(kernelargs.running(), 1, 5, #list + 1, list)
 return {
   params = list,
   examples = {
-    'nkiln sim softmax.py --case "x=bf16[256,1024], scale=0.125" --reference ref.py:softmax',
+    'nkiln sim softmax.py --case "x=bf16[256,1024], scale=0.125" --reference ref.py:scaled_softmax',
     'nkiln sim add.py --case "a=f32[128,512], b=f32[128,512]" --out results',
   },
   run = function(host, args, common)

@@ -11,6 +11,6 @@ list[#list + 1] = h.flag("run", "run it on data even without a reference to judg
 
 return {
   params = list,
-  examples = { 'nkiln watch softmax.py --case "x=bf16[256,1024], scale=0.125" --reference ref.py:softmax' },
+  examples = { 'nkiln watch softmax.py --case "x=bf16[256,1024], scale=0.125" --reference ref.py:scaled_softmax' },
   run = function(host, args, common) return require("watching").run(host, args, common) end,
 }

@@ -11,6 +11,7 @@
 
 local fault <const> = require "fault"
 local report <const> = require "report"
+local show <const> = require "profile.show"
 
 local overview <const> = {}
 
@@ -116,9 +117,9 @@ local words <const> = {
 }
 
 local function dma_text(dma)
-  local parts <const> = { report.bytes(dma.bytes) }
+  local parts <const> = { show.bytes(dma.bytes) }
   if dma.transfers then parts[#parts + 1] = ("%s transfers"):format(whole(dma.transfers)) end
-  if dma.average_bytes then parts[#parts + 1] = report.bytes(math.floor(dma.average_bytes)) .. " each" end
+  if dma.average_bytes then parts[#parts + 1] = show.bytes(math.floor(dma.average_bytes)) .. " each" end
   if dma.bytes_per_s then
     local peak <const> = dma.peak_bytes_per_s and (" of %.0f GB/s peak"):format(dma.peak_bytes_per_s / 1e9) or ""
     parts[#parts + 1] = ("%.1f GB/s while active%s"):format(dma.bytes_per_s / 1e9, peak)
@@ -153,8 +154,8 @@ function overview.lines(facts, style, short)
   end
   if facts.dma then title("DMA", dma_text(facts.dma)) end
   if facts.hbm then
-    title("HBM", ("%s read, %s written"):format(facts.hbm.read_bytes and report.bytes(facts.hbm.read_bytes) or "?",
-      facts.hbm.write_bytes and report.bytes(facts.hbm.write_bytes) or "?"))
+    title("HBM", ("%s read, %s written"):format(facts.hbm.read_bytes and show.bytes(facts.hbm.read_bytes) or "?",
+      facts.hbm.write_bytes and show.bytes(facts.hbm.write_bytes) or "?"))
   end
   if facts.mfu or facts.hfu then
     title("MFU", ("%s useful matrix work of the Tensor engine's peak%s"):format(percent(facts.mfu),

@@ -84,6 +84,9 @@ local function failure(err, reference)
     return refused({ message = module and ("%s.%s is not among the functions that a reference may use here"):format(module, name) or err.message,
       place = err }, reference)
   end
+  if reference and (err.message or ""):find("not known while the reference is traced", 1, true) then -- it decides by the data
+    return refused({ message = err.message, place = err }, reference)
+  end
   return nil, { code = err.code or "reference-failed", status = err.status or 2, message = err.message, hint = err.hint, file = err.file,
     line = err.line, column = err.column, text = err.text, pointer = err.pointer,
     where = err.where or err.file and (err.line and ("%s:%d"):format(err.file, err.line) or err.file) or nil }

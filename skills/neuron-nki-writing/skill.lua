@@ -28,7 +28,7 @@ local function lines_of(result, style)
     if r.line then say("  %s:%d", r.file, r.line) end
     if r.text then say("  %4d | %s", r.line, r.text) end
     if r.expression and r.expression ~= "" then say("  the expression is: %s", r.expression) end
-    say("  The writer derives elementwise chains and reductions over trailing axes, for 1 to 3 inputs.")
+    say("  The writer derives elementwise chains and reductions over trailing axes, not matrix products, gathers or transposes; see nkiln help write.")
     return table.concat(out, "\n")
   end
   for _, d in ipairs(result.diagnostics or {}) do say("%s line %s: %s", style.red(d.severity or "error"), tostring(d.line or "?"), d.message) end
@@ -91,7 +91,7 @@ return skill {
   permits = { read = { "." }, write = { "." } },
   budget = { seconds = 600 },
   examples = {
-    'nkiln write softmax_ref.py --case "x=bf16[256,1024], scale=0.125" -o softmax.py',
+    'nkiln write ref.py --case "x=bf16[256,1024], scale=0.125" -o softmax.py',
     'nkiln write norms.py:rms_norm -c "x=f32[4,300,2048], w=f32[2048]" -c "x=f32[1,1,96], w=f32[96]"',
   },
   run = function(ctx, args)

@@ -14,9 +14,8 @@ local ALL <const> = "build/demo"
 
 local number <const> = math.tointeger(tonumber(arg and arg[1] or 1) or -1)
 if not number or not bugs[number] then
-  local lines <const> = { ("BUG must be a number from 1 to %d:"):format(#bugs) }
-  for i, bug in ipairs(bugs) do lines[#lines + 1] = ("  BUG=%d  %s"):format(i, bug.name) end
-  return ctx.fail("usage", table.concat(lines, "\n"))
+  for i, bug in ipairs(bugs) do ctx.log(("BUG=%d  %s"):format(i, bug.name)) end
+  return ctx.fail("usage", ("BUG must be a number from 1 to %d"):format(#bugs))
 end
 
 local style <const> = ctx.style

@@ -310,3 +310,23 @@ t.test("restore writes through no link that was not there before", function()
   t.has(out, "nothing was written")
   t.eq(w:read "victim", "private")
 end)
+
+t.test("write: what fails in a reference is told with its line; a decision by the data is a refusal with its expression", function()
+  local w <const> = nkiln.folder()
+  w:write("ref.py", table.concat({ "import numpy as np", "def shapes(x, w):", "    return x * 2 + w", "def name(x):", "    return np.exp(y)",
+    "def raises(x):", "    raise ValueError('no')", "def branch(x):", "    if x[0, 0] > 0:", "        return x", "    return -x",
+    "def item(x):", "    return x * float(x.max())", "" }, "\n"))
+  w:write("syntax.py", "def f(x):\n    return (x\n")
+  one_line(w, "write ref.py:shapes --case 'x=f32[6,5], w=f32[4]' -o k.py", 2, "ref.py:3")
+  one_line(w, "write ref.py:name --case 'x=f32[6,5]' -o k.py", 2, "ref.py:5")
+  one_line(w, "write ref.py:raises --case 'x=f32[6,5]' -o k.py", 2, "ref.py:7")
+  one_line(w, "write syntax.py --case 'x=f32[6,5]' -o k.py", 2, "syntax.py:2")
+  for fn, expression in pairs { branch = "x[0, 0] > 0", item = "float(x.max())" } do
+    local status <const>, out <const>, err <const> = w:run(("write ref.py:%s --case 'x=f32[6,5]' -o k.py"):format(fn))
+    t.eq({ status, err }, { 1, "" })
+    t.has(out, "REFUSED")
+    t.match(out, "ref%.py:%d+\n")
+    t.has(out, "the expression is: " .. expression .. "\n")
+  end
+  t.eq(select(2, w:sh "ls"), "ref.py\nsyntax.py\n")
+end)

@@ -59,6 +59,12 @@ t.test("help of every command", function()
     t.has(out, "usage: nkiln " .. name)
   end
   t.has(select(2, w:run "check --help"), "KERNEL")
+  -- The overview begins with the work in its order, each line whole.
+  local order <const> = {}
+  local overview <const> = select(2, w:run "help")
+  for line in overview:match("Work on a kernel\n(.-)\n\n"):gmatch "[^\n]+" do order[#order + 1] = line:match "^  (%S+)" end
+  t.eq(table.concat(order, " "), "write check sim debug debug-step watch profile query analyse report explain")
+  t.ok(not overview:find("...", 1, true), "a line of the overview is cut")
 end)
 
 t.test("a script gets ctx, its words, and gives the exit status", function()

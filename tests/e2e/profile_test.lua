@@ -50,7 +50,7 @@ t.test("one database, a summary that says it is modelled, and the next command",
   t.match(out, "kernel +add +a=f32%[256,512%], b=f32%[256,512%]")
   t.match(out, "total +%d+%.%d+ us  modelled; no device was used; trn2")
   t.match(out, "bottleneck %w+, active %d+%.%d %% of the time")
-  t.match(out, "DMA +1%.5 MiB")
+  t.match(out, "DMA +1%.6 MB")
   t.has(out, "next       nkiln query p.db --bounds")
   t.eq(listing(folder), "add.py p.db ")
   local facts <const> = {}
