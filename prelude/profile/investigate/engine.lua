@@ -16,11 +16,14 @@ local engine <const> = {}
 local clocks <const> = { Vector = "vector_engine_clock_freq", Scalar = "scalar_engine_clock_freq", GpSimd = "gpsimd_engine_clock_freq" }
 engine.SMALL = 128 -- elements a partition below which the fixed cost is the larger part
 
--- Another engine that has room: name and its active share.
+-- Another engine that has room: the idlest, Scalar before GpSimd where both are mostly idle (it is faster, and reaches PSUM).
 local function idlest(b, name)
   local best
   for _, e in ipairs(b.engines) do
     if clocks[e.name] and e.name ~= name and e.ns and (not best or e.ns < best.ns) then best = e end
+  end
+  for _, e in ipairs(b.engines) do
+    if best and best.name == "GpSimd" and e.name ~= name and clocks[e.name] and e.ns and e.ns < 0.25 * b.window.total_ns then return e end
   end
   return best
 end

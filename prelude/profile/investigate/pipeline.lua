@@ -97,7 +97,8 @@ local function reason_of(dependency)
   return "flow"
 end
 
-local said <const> = { flow = "", anti = " (it still reads the buffer)", psum = " (PSUM is full until it is done)", sbuf = " (SBUF is full until it is done)" }
+local said <const> = { start = " (before its first instruction)", flow = "", anti = " (it still reads the buffer)",
+  psum = " (PSUM is full until it is done)", sbuf = " (SBUF is full until it is done)" }
 
 -- Calls add{kind=, location=, own=, ns=, n=, variable=, reason=} for what the instructions in `ordered` waited for. A weight load
 -- and the matmul after it are one unit: it begins with the load, and its predecessors are those that the matmul has.
@@ -130,24 +131,30 @@ local function measure(p, b, frame, ordered, add)
     frame:compute(after, by_dma, "-", by_other)
     local late <close> = frame:where(unit.rows, gap, ">", 0)
     local inside <const> = bounds.starting(frame, late, w)
-    -- Which of the two ended later explains the gap.
-    local has_dma <close> = frame:present(inside, by_dma)
-    local no_dma <close> = frame:null(inside, by_dma)
-    local has_other <close> = frame:present(has_dma, by_other)
-    local dma_alone <close> = frame:null(has_dma, by_other)
-    local dma_later <close> = frame:where(has_other, after, ">", 0)
-    local other_later <close> = frame:where(has_other, after, "<=", 0)
-    local other_alone <close> = frame:present(no_dma, by_other)
-    local function sum(rows, part, location, extra)
-      local positive <close> = frame:where(rows, part, ">", 0)
-      local dependency <const> = extra == "dma_variable" and "dma_dependency" or "before_dependency"
-      for _, g in ipairs(frame:group(positive, { location, "location", extra, dependency }, { { "ns", "total", part }, { "n", "count" } })) do
-        add { kind = extra == "dma_variable" and "DMA" or g.before_engine or "?", location = g[location], own = g.location, ns = g.ns, n = g.n,
-          variable = g.dma_variable, reason = reason_of(g[dependency]) }
+    local first <close> = frame:where(inside, unit.reach, "=", w.t0) -- nothing ran on the engine before
+    local rest <close> = frame:where(inside, unit.reach, "<>", w.t0)
+    for reason, chosen in pairs { start = first, [""] = rest } do
+      -- Which of the two ended later explains the gap.
+      local has_dma <close> = frame:present(chosen, by_dma)
+      local no_dma <close> = frame:null(chosen, by_dma)
+      local has_other <close> = frame:present(has_dma, by_other)
+      local dma_alone <close> = frame:null(has_dma, by_other)
+      local dma_later <close> = frame:where(has_other, after, ">", 0)
+      local other_later <close> = frame:where(has_other, after, "<=", 0)
+      local other_alone <close> = frame:present(no_dma, by_other)
+      local function sum(rows, part, location, extra)
+        local positive <close> = frame:where(rows, part, ">", 0)
+        local dependency <const> = extra == "dma_variable" and "dma_dependency" or "before_dependency"
+        for _, g in ipairs(frame:group(positive, { location, "location", extra, dependency }, { { "ns", "total", part }, { "n", "count" } })) do
+          add {
+            kind = extra == "dma_variable" and "DMA" or g.before_engine or "?", location = g[location], own = g.location, ns = g.ns, n = g.n,
+            variable = g.dma_variable, reason = reason ~= "" and reason or reason_of(g[dependency]),
+          }
+        end
       end
+      for _, rows in ipairs { dma_later, dma_alone } do sum(rows, dma_part, "dma_location", "dma_variable") end
+      for _, rows in ipairs { other_later, other_alone } do sum(rows, other_part, "before_location", "before_engine") end
     end
-    for _, rows in ipairs { dma_later, dma_alone } do sum(rows, dma_part, "dma_location", "dma_variable") end
-    for _, rows in ipairs { other_later, other_alone } do sum(rows, other_part, "before_location", "before_engine") end
   end
   for _, name in ipairs(made) do frame:drop(name) end
 end
@@ -156,6 +163,9 @@ local function change_of(kind, wait, own)
   local line <const> = common.short(wait.location)
   if kind == "latency" then
     return "let each instruction do more (larger tiles), so that the fixed latency between dependent instructions is paid less often"
+  elseif kind == "start" then
+    return ("%s: nothing can begin before this; let the first transfer bring only what the first instruction needs (a part of the tile), or "
+      .. "give the kernel more work, which hides it"):format(line)
   elseif wait.reason == "psum" then
     return ("%s (%s): PSUM is full until it has taken its result out: keep fewer accumulators alive at once, or copy each out as soon as it is complete")
       :format(line, kind)
@@ -208,7 +218,10 @@ function pipeline.run(p, b)
     explained = explained + ns
     if kind:lower() ~= engine.name:lower() then foreign = foreign + ns end
   end
-  local latency <const> = math.max(0, idle - explained)
+  local last <const> = frame:group(ordered, {}, { { "at", "max", "end_ts" } })[1]
+  local tail <const> = last and last.at and math.max(0, math.min(total, total - (last.at - w.t0))) or 0 -- after its last instruction
+  local latency <const> = math.max(0, idle - explained - tail)
+  out.tail_ns = tail
   out.waits, out.latency_ns, out.idle_ns = by_kind, latency, idle
   local ii <const> = engine.name == "Tensor" and initiation(p, b, frame) or nil
   if ii then
@@ -220,7 +233,8 @@ function pipeline.run(p, b)
   for kind in pairs(by_kind) do kinds[#kinds + 1] = kind end
   table.sort(kinds, function(x, y) return by_kind[x] > by_kind[y] end)
   for i, kind in ipairs(kinds) do parts[i] = ("%s us for %s"):format(common.us(by_kind[kind]), kind) end
-  if latency > 0 then parts[#parts + 1] = ("%s us start-up, end and latency"):format(common.us(latency)) end
+  if latency > 0 then parts[#parts + 1] = ("%s us latency"):format(common.us(latency)) end
+  if tail > 0 then parts[#parts + 1] = ("%s us after its last instruction"):format(common.us(tail)) end
   out.gap_ns, out.share = serial, serial / total
   out.title = ("Pipelining: %s waits"):format(engine.name)
   out.text = ("%s; of its %s us idle: %s"):format(summary, common.us(idle), #parts > 0 and known and table.concat(parts, ", ") or "not known")
@@ -255,7 +269,12 @@ function pipeline.run(p, b)
       if wait.ns > m.own_ns then m.own, m.own_ns = wait.own, wait.ns end
     end
   end
-  local stake <const> = math.min(serial, foreign)
+  local starting = 0
+  for _, wait in ipairs(list) do
+    if wait.reason == "start" then starting = starting + wait.ns end
+  end
+  out.start_ns = starting
+  local stake <const> = math.min(serial, foreign - starting)
   out.gain_ns = common.gain(b, {}, stake)
   out.found = stake >= 0.05 * total
   for _, wait in ipairs(common.top(list, "ns", 6)) do
@@ -267,13 +286,17 @@ function pipeline.run(p, b)
       })
     end
   end
+  local first
+  for _, wait in ipairs(common.top(list, "ns", #list)) do first = first or wait.reason ~= "start" and wait or nil end
   if out.found then
-    local first <const> = common.top(list, "ns", 1)[1]
     out.change = change_of(first.kind, first, first.own)
   elseif latency >= 0.05 * total then
     out.found, out.gain_ns = true, common.gain(b, {}, math.min(latency, serial))
     out.title = ("Pipelining: fixed latencies between instructions of %s"):format(engine.name)
     out.change = change_of("latency", {})
+  elseif starting >= 0.05 * total then
+    out.title = ("Pipelining: found nothing but the start: %s us before %s can begin"):format(common.us(starting), engine.name)
+    out.change = change_of("start", list[1] and common.top(list, "ns", 1)[1] or {})
   else
     out.title = "Pipelining: found nothing"
   end

@@ -83,12 +83,14 @@ function reloads.run(p, b)
     table.concat(named, ", "))
   local list <const> = {}
   for kind, chosen in pairs { load = loads, store = stores, spill = spills } do
-    for _, g in ipairs(frame:group(chosen, { "location", "variable" }, { { "n", "count" }, { "bytes", "total", "transfer_bytes" } })) do
+    for _, g in ipairs(frame:group(chosen, { "location", "variable" }, { { "n", "count" }, { "bytes", "total", "transfer_bytes" }, { "most",
+      "max", "transfer_bytes" } })) do
       local tensor <const> = repeated[g.variable or ""]
       if kind == "spill" or tensor and (tensor.type == "OUT") == (kind == "store") then
         -- A line's excess is its part of the tensor's.
         g.excess = kind == "spill" and 2 * g.bytes or g.bytes * (1 - 1 / tensor.times)
         g.kind, g.tensor = kind, tensor
+        if kind == "load" and (g.most or 0) > tensor.size then g.kind = "broadcast" end -- one transfer brings it to many partitions
         list[#list + 1] = g
       end
     end
@@ -98,6 +100,10 @@ function reloads.run(p, b)
       or ("%s %s %d times in pieces: %s, %.1f times its %s"):format(g.kind == "load" and "loads" or "stores", g.variable, g.n,
         common.bytes(g.bytes), g.tensor.times,
         common.bytes(g.tensor.size))
+    if g.kind == "broadcast" then
+      detail = ("%d transfers bring %s to many partitions: %s, %.1f times its %s"):format(g.n, g.variable, common.bytes(g.bytes), g.tensor.times,
+        common.bytes(g.tensor.size))
+    end
     if g.kind ~= "spill" and g.bytes < 0.99 * g.tensor.moved then detail = detail .. " (all lines together)" end
     out.lines[#out.lines + 1] = common.line(p, g.location, {
       amount = common.bytes(g.excess), share = g.excess / math.max(1, excess + spilled), bytes = g.excess, ns = g.excess * per_byte, detail = detail,
@@ -110,6 +116,9 @@ function reloads.run(p, b)
   elseif first.kind == "spill" then
     out.change = ("%s: free SBUF before this line (smaller tiles, or fewer of them alive at once), so that %s stays on the chip"):format(
       common.short(first.location), first.variable or "the tile")
+  elseif first.kind == "broadcast" then
+    out.change = ("%s: load %s once, to one partition, and spread it on the chip (a matmul with a column of ones, or nl.broadcast_to)"):format(
+      common.short(first.location), first.variable)
   elseif first.kind == "store" then
     out.change = ("%s: keep the result in SBUF or PSUM until it is complete and store %s once"):format(common.short(first.location), first.variable)
   else
