@@ -36,6 +36,9 @@ t.test("a small profile: each investigation names the lines that were planted", 
   local pipeline <const> = finding(p, "pipeline")
   -- The first matmul waits for transfer 101 from the start (500) to 5000, the third for transfer 102 from 6800 to 11000.
   t.eq({ pipeline.engine, pipeline.waits.DMA, pipeline.lines[1].line }, { "Tensor", 4500 + 4200, 10 })
+  -- Before its first instruction, after its last (12400; the events begin at 500, the total is 20000), and what is left.
+  t.eq({ pipeline.start_ns, pipeline.tail_ns, pipeline.latency_ns }, { 4500, 20000 - 11900, 18800 - 8700 - 8100 })
+  t.eq({ pipeline.lines[1].reason, pipeline.lines[2].reason }, { "start", "flow" })
   t.eq(finding(p, "tensor").found, false)
   t.eq(finding(p, "vector").found, false)
   t.eq(same.lines(p, p.cores[1]), { lines = true, transposes = true, tensor = true, pipeline = true, transfers = true, dma = true, reloads = true })
@@ -64,6 +67,27 @@ t.test("lines: time of each engine, bytes, descriptors, instructions", function(
   for _, row in ipairs(lines.compute(cut)) do inside[row.line] = row end
   t.eq({ inside[12].Tensor, inside[12].instructions }, { 400, 1 })
   same.lines(cut, 0)
+end)
+
+t.test("a kernel whose only wait is the first is not told to overlap; a load to many partitions is no reload", function()
+  local content <const> = generate.small()
+  -- The second matmul's operand is there in time.
+  for _, row in ipairs(content.DmaPacketAggregated) do
+    if row.id == 102 then row.start_ts, row.end_ts = 2000, 5000 end
+  end
+  for _, row in ipairs(content.Instruction) do
+    if row.id == 3 then row.start_ts = 5000 end
+    if row.id == 5 then row.start_ts, row.end_ts = 6800, 7200 end
+  end
+  content.ActiveTime[1].start_ts, content.ActiveTime[2].start_ts, content.ActiveTime[2].end_ts = 5000, 6800, 7200
+  content.TensorInfo[1].size = 1024
+  local p <close> = profile(content)
+  local f <const> = finding(p, "pipeline")
+  t.eq({ f.found, f.start_ns }, { false, 4500 })
+  t.has(f.title, "nothing but the start")
+  local reloads <const> = finding(p, "reloads")
+  t.eq({ reloads.lines[1].kind, reloads.lines[1].variable }, { "broadcast", "x" })
+  t.has(reloads.change, "to one partition")
 end)
 
 t.test("spills, stores in pieces, and what the profile cannot tell", function()
