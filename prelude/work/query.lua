@@ -96,6 +96,9 @@ local function describe(p, name)
   return { columns = { "column", "type", "unit", "not null", "min", "max" }, rows = rows, more = false }
 end
 
+-- The query behind an investigation, where it has another name.
+local queries_of <const> = { vector = "lines", scalar = "lines", gpsimd = "lines" }
+
 local function answer(request)
   local any <const> = request.sql or request.tables or request.schema
   local p <const>, err <const> = open.open(request.path, { seconds = request.seconds, window = request.window, core = request.core, any = any and true or nil })
@@ -138,7 +141,10 @@ local function answer(request)
     if request.investigate or request.lines then
       local engine = "Tensor"
       for _, f in ipairs(out.findings or {}) do engine = f.engine or engine end
-      for _, q in ipairs(require("profile.explain_lines").all(p, p.cores[1], engine)) do table.insert(out.explained, q) end
+      for _, q in ipairs(require("profile.explain_lines").all(p, p.cores[1], engine)) do
+        local asked <const> = request.investigate == "all" or request.lines and (q.name == "lines" or q.name == "transfers")
+        if asked or queries_of[request.investigate or ""] == q.name or request.investigate == q.name then table.insert(out.explained, q) end
+      end
     end
   end
   if request.notes ~= false then out.notes = p.notes end
