@@ -37,7 +37,10 @@ local function write(self, data)
   local workspaces <const> = {}
   for i, item in ipairs(data.workspaces) do workspaces[i] = { path = item.path, since = item.since } end
   local ok <const>, err <const> = self.disk.make_dirs(self.path:match("^(.*)/[^/]*$"))
-  if not ok then return nil, fault.of(err) end
+  if not ok then
+    return nil, fault.new(err.code, "the list of trusted folders cannot be kept: " .. fault.why(err), { where = self.path,
+      hint = "name a folder of yours with XDG_CONFIG_HOME, or trust one run with --trust" })
+  end
   local text <const> = json.encode({ version = 1, workspaces = json.array(workspaces) }, { indent = 2, sort = true }) .. "\n"
   return self.disk.write_atomic(self.path, text)
 end

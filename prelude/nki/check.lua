@@ -88,10 +88,20 @@ end
 check.input_error = input_error
 
 -- The case a kernel could be checked with, from its signature.
-function check.example_case(params)
+function check.example_case(params, text)
   local parts <const> = {}
+  -- What the text indexes, asks for an attribute (x[...], x.shape) or moves is an array; a name that it only uses may be a number.
+  local function is_array(name)
+    if not text or text:find("%f[%w_]" .. name .. "%s*[%[%.]") then return true end
+    for keyword in text:gmatch("([%a]+)%d?%s*=%s*" .. name .. "%f[^%w_]") do
+      if keyword == "src" or keyword == "data" or keyword == "stationary" or keyword == "moving" then return true end
+    end
+    return false
+  end
+  local any = false
+  for _, param in ipairs(params) do any = any or is_array(param.name) end
   for _, param in ipairs(params) do
-    if not param.default then parts[#parts + 1] = param.name .. "=float32[128,512]" end
+    if not param.default then parts[#parts + 1] = param.name .. ((is_array(param.name) or not any) and "=float32[128,512]" or "=0.5") end
   end
   return table.concat(parts, ", ")
 end
@@ -159,7 +169,7 @@ function check.run(options)
     report.entry, report.functions, report.ok = result.entry, result.functions, result.ok
     if result.ok then
       return input_error("bad-case", ("a case is needed: it gives the shapes that `%s` is called with"):format(case.signature(result.entry, result.params)),
-        { hint = ('--case "%s"'):format(check.example_case(result.params)) })
+        { hint = ('--case "%s"'):format(check.example_case(result.params, file.text)) })
     end
     return report
   end

@@ -106,6 +106,7 @@ function show.bounds(b, style, many)
     rows[#rows + 1] = { bound.name, show.us(bound.ns), speedup, bound.ns and (bound.note or "") or "not known: " .. tostring(bound.from) }
   end
   out[#out + 1] = report.table({ { title = "bound" }, { title = "us", align = right }, { title = "speedup", align = right }, { title = "" } }, rows, style)
+    .. style.dim "speedup: the total over the bound, or over the busiest engine that the bound does not shorten, where that takes longer" .. "\n"
   rows = {}
   for _, g in ipairs(b.gaps) do rows[#rows + 1] = { g.name, show.us(g.ns), show.percent(g.share), g.means } end
   out[#out + 1] = report.table({ { title = "gap" }, { title = "us", align = right }, { title = "of total", align = right }, { title = "" } }, rows, style)

@@ -96,10 +96,19 @@ local function verify(request, report, parsed, job)
   return verdict
 end
 
+-- A kernel that fails for one case is judged for none: said, so that nobody takes the other cases for right.
+local function not_judged(request, report)
+  if not request.reference or request.verify == false or #report.cases < 2 then return end
+  report.text = (report.text and report.text .. "\n" or "") .. "no case was judged against the reference: the kernel has to run for all of them first"
+end
+
 function work.run(request, job)
   local checked <const>, err <const> = require("work.check").run(request, job)
   if not checked then return nil, err end
-  if not checked.ok then return checked end
+  if not checked.ok then
+    not_judged(request, checked)
+    return checked
+  end
   local parsed <const> = assert(check.cases(request.cases, request.cwd))
   local report <const> = checked
   for i, one in ipairs(parsed) do
@@ -139,6 +148,7 @@ function work.run(request, job)
       end
     end
   end
+  if not report.ok then not_judged(request, report) end
   if report.ok and request.reference and request.verify ~= false then
     local verdict <const>, why <const> = verify(request, report, parsed, job)
     if not verdict then return nil, why end

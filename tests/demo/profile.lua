@@ -32,6 +32,7 @@ for number, name in ipairs { "swiglu_naive", "swiglu_tuned" } do
   local asked <const> = must(ctx.skill("neuron-nki-profile-querying", { profile = profile, bounds = true, investigate = "all" }))
   found[number] = asked
   local bounds <const> = asked.bounds[1]
+  say("   modelled for %s:", CASE)
   say("   modelled time %s; %s", us(bounds.window.total_ns), bounds.sentence)
   for _, gap in ipairs(bounds.gaps) do
     if gap.name == "TE idle" then say("   but it does nothing for %s (%s)", us(gap.ns), percent(gap.share)) end

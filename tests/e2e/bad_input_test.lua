@@ -330,3 +330,16 @@ t.test("write: what fails in a reference is told with its line; a decision by th
   end
   t.eq(select(2, w:sh "ls"), "ref.py\nsyntax.py\n")
 end)
+
+t.test("sim: where one case does not run, it is said that none was judged; a case that is missing is suggested with its numbers", function()
+  local w <const> = kernel(add:gsub("def add%(a, b%)", "def add(a, b, scale)"):gsub("    return out", "    assert a.shape[0] != 32\n    return out"))
+  w:write("ref.py", "def add(a, b, scale):\n    return a + b\n")
+  local good <const>, bad <const> = " --case 'a=f32[64,32], b=f32[64,32], scale=1.0'", " --case 'a=f32[32,32], b=f32[32,32], scale=1.0'"
+  local status <const>, out <const> = w:run("sim k.py -r ref.py" .. good .. bad)
+  t.eq(status, 1)
+  t.has(out, "no case was judged against the reference")
+  local right <const>, text <const> = w:run("sim k.py -r ref.py" .. good)
+  t.eq(right, 0, text)
+  t.ok(not text:find("no case was judged", 1, true))
+  one_line(w, "check k.py", 2, '--case "a=float32[128,512], b=float32[128,512], scale=0.5"')
+end)

@@ -281,8 +281,8 @@ function pipeline.run(p, b)
     if wait.ns >= 0.02 * idle then
       out.lines[#out.lines + 1] = common.line(p, wait.location, {
         amount = common.us(wait.ns) .. " us", share = wait.ns / idle, ns = wait.ns, kind = wait.kind, reason = wait.reason,
-        detail = ("%s%s: %s waits for it %d times, at %s%s"):format(wait.kind, wait.variable and " of " .. wait.variable or "", engine.name,
-          wait.n, common.short(wait.own), said[wait.reason]),
+        detail = ("%s%s: %s waits for it %s, at %s%s"):format(wait.kind, wait.variable and " of " .. wait.variable or "", engine.name,
+          wait.n == 1 and "once" or wait.n .. " times", common.short(wait.own), said[wait.reason]),
       })
     end
   end
