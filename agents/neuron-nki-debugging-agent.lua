@@ -88,7 +88,8 @@ local function report(state, outcome)
   local lines <const> = {}
   local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
   local words <const> = { done = "RESOLVED", failed = "FAILED", blocked = "BLOCKED", oscillation = "BLOCKED" }
-  local word = words[outcome.status] or outcome.status:upper()
+  local spent <const> = outcome.status:find "^budget" ~= nil
+  local word = words[outcome.status] or spent and "OUT OF BUDGET" or outcome.status:upper()
   if outcome.status == "done" and not state.proved then word = "BUILDS" end
   local why <const> = (outcome.status ~= "done" or not state.proved) and outcome.message or nil
   say("%s  %s%s", word, state.shown, why and ": " .. why or "")
@@ -110,6 +111,7 @@ local function report(state, outcome)
       case.algorithm.max_rel,
       case.rounding.ratio, #case.runs)
   end
+  if spent then say("not finished; go on with: nkiln resume %s --budget %s", state.run, outcome.status:find "seconds" and "seconds=3600" or "iterations=20") end
   if state.copied then say("nothing had to be repaired: %s is a copy", state.shown) end
   if state.changed then say("the original is kept: nkiln restore %s", state.run) end
   say("simulated on the NKI machine; no device was used")

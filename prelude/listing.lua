@@ -48,7 +48,8 @@ function listing.show(host, kind)
   local untrusted = false
   for i, item in ipairs(data[kind]) do
     if item.state == "not trusted" then untrusted = true end
-    rows[i] = { report.clean(item.name), report.clean(item.alias or ""), style[mark[item.state]](item.state), report.clean(host.short(item.path)) }
+    local command <const> = item.alias or item.state ~= "documents" and item.state ~= "shadowed" and item.name or ""
+    rows[i] = { report.clean(item.name), report.clean(command), style[mark[item.state]](item.state), report.clean(host.short(item.path)) }
   end
   if #rows == 0 then
     host.out("no " .. kind .. "\n")

@@ -517,10 +517,12 @@ function M.tensor_methods(env, rows, native)
     methods[name] = native(env, "NkiTensor", entry, plain[name])
   end
   meta.__methods = methods
+  local written <const> = { Add = "+", Sub = "-", Mult = "*", Div = "/", FloorDiv = "//", Mod = "%", Pow = "**", MatMult = "@", BitAnd = "&", BitOr = "|",
+    BitXor = "^", LShift = "<<", RShift = ">>", UAdd = "+", USub = "-", Invert = "~", Not = "not" }
   local function refuse(kind)
     return function(op, a, b)
       local x <const> = getmetatable(a) == meta and a or b
-      error({ kind = "nki", code = "tensor-operator", op = kind .. " " .. op, site = py.site(), severity = "error", got = op,
+      error({ kind = "nki", code = "tensor-operator", op = ("%s `%s`"):format(kind, written[op] or op), site = py.site(), severity = "error", got = op,
         want = "a function of nki.language, such as nl.add", doc = "nki-language-guide",
         operands = { { name = "tensor", shape = meta.__pygetattr(x, "shape"), dtype = meta.__pygetattr(x, "dtype") } },
         message = "Python's operators do not work on tensors" })

@@ -60,6 +60,20 @@ t.test("report: a page with everything on it, safe against what the profile says
   t.eq(seen, { M = 12, X = 6, C = 2 })
 end)
 
+t.test("report: a warning that stands in two tables is shown once, microseconds are written one way", function()
+  local w <const> = nkiln.folder()
+  profile(w, "p.db", function(d)
+    d:exec(schema.sql "Warning")
+    d:exec "INSERT INTO Warning (message) VALUES ('4 loads (4.3 us) come again'), ('the profiler alone says this')"
+    d:exec "INSERT INTO nkiln_notes VALUES ('warning', 'reloads', '4 loads (4.3 us) come again')"
+  end)
+  t.eq((w:run "report p.db"), 0)
+  local page <const> = w:read "report.html"
+  t.eq(select(2, page:gsub("4 loads %(4%.3 µs%) come again", "")), 1)
+  t.has(page, "the profiler alone says this")
+  t.ok(not page:find "%d us%f[%W]", "us beside µs")
+end)
+
 t.test("report: tables and columns may be missing, values of any type", function()
   local w <const> = nkiln.folder()
   profile(w, "p.db", function(d)

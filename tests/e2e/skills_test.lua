@@ -32,7 +32,7 @@ t.test("listing runs nothing of a workspace", function()
   w:write(".kiro/skills/hello/skill.lua", "error('it ran')")
   local status, out, err = w:run "skills"
   t.eq({ status, err }, { 0, "" })
-  t.match(out, "hello%s+not trusted%s+%.kiro/skills/hello")
+  t.match(out, "hello%s+hello%s+not trusted%s+%.kiro/skills/hello") -- its name is its command
   t.has(out, "nkiln trust lets . run its own skills")
   status, out = w:run "skills --json"
   t.eq(status, 0)

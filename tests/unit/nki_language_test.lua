@@ -80,6 +80,7 @@ end
 t.test("what tensors refuse", function()
   t.eq(code_of { "a = nl.load(x)", "return a + a" }, "tensor-operator")
   t.eq(code_of { "a = nl.load(x)", "return -a" }, "tensor-operator")
+  t.has(select(2, code_of { "a = nl.load(x)", "return a / 2" }).message, "`/`")
   t.eq(code_of { "a = nl.load(x)", "if a:", "    return x", "return x" }, "tensor-in-condition")
   t.eq(code_of { "nl.add(1.0, 2.0)", "return x" }, "not-a-tensor")
   t.eq(code_of { "a = nl.load(x)", "nl.add(a, x)", "return x" }, "hbm-operand")

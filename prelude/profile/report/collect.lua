@@ -13,6 +13,9 @@ local collect <const> = {}
 
 local function short(path) return tostring(path):match("([^/]+)$") or tostring(path) end
 
+-- Microseconds as the rest of the page writes them.
+local function micro(text) return text and (tostring(text):gsub("(%d) us%f[^%w_]", "%1 µs")) end
+
 -- What this file asks of an open profile (profile.open): is a column there; rows one by one; all rows; the first.
 local reader <const> = {}
 reader.__index = reader
@@ -265,11 +268,16 @@ local function read_provenance(t, page)
     if own[pair[1]] then table.insert(page.provenance, { pair[2], own[pair[1]] }) end
   end
   page.notes = {}
+  local said <const> = {} -- a modelled profile has its own warnings in both tables
+  local function note(level, message)
+    if not said[message] then table.insert(page.notes, { level = level, message = micro(message) }) end
+    said[message] = true
+  end
   if t:has("nkiln_notes", "message") then
-    for _, row in ipairs(t:all "SELECT level, message FROM nkiln_notes") do table.insert(page.notes, row) end
+    for _, row in ipairs(t:all "SELECT level, message FROM nkiln_notes WHERE message IS NOT NULL") do note(row.level, row.message) end
   end
   if t:has("Warning", "message") then
-    for _, row in ipairs(t:all "SELECT message FROM Warning LIMIT 100") do table.insert(page.notes, { level = "warning", message = row.message }) end
+    for _, row in ipairs(t:all "SELECT message FROM Warning WHERE message IS NOT NULL LIMIT 100") do note("warning", row.message) end
   end
 end
 
@@ -353,7 +361,7 @@ local function read_bounds(p, page)
         class = bound.family == "memory" and "e-dma" or bound.family == "compute" and "e-tensor" or nil })
     end
   end
-  for _, note in ipairs(found.notes or {}) do table.insert(page.notes, { level = "info", message = note }) end
+  for _, note in ipairs(found.notes or {}) do table.insert(page.notes, { level = "info", message = micro(note) }) end
 end
 
 -- What the investigations say, most important first, as page.lua shows it.
@@ -362,9 +370,10 @@ local function read_findings(p, page)
     local lines <const> = {}
     for i, line in ipairs(finding.lines or {}) do
       local place <const> = line.file and ("%s:%d"):format(short(line.file), line.line) or line.location
-      lines[i] = { place = place or "no line", text = line.text, amount = line.amount, share = line.share, detail = line.detail }
+      lines[i] = { place = place or "no line", text = line.text, amount = micro(line.amount), share = line.share, detail = micro(line.detail) }
     end
-    table.insert(page.findings, { found = finding.found, title = finding.title, text = finding.text, lines = lines, change = finding.change })
+    table.insert(page.findings, { found = finding.found, title = micro(finding.title), text = micro(finding.text), lines = lines,
+      change = micro(finding.change) })
   end
 end
 
