@@ -22,6 +22,10 @@ local function check_out(ctx, args)
       error(fault.new("usage", "--out names a file that is read", { where = args.out, hint = "give the report another name" }), 0)
     end
   end
+  local folder <const> = file:match "^(.+)/[^/]*$"
+  if folder and not ctx.fs.exists(folder) then
+    error(fault.new("not-found", "the report's folder is not there", { where = args.out, hint = "make the folder first" }), 0)
+  end
   if not ctx.fs.exists(args.out) then return end
   local text <const> = ctx.fs.read(args.out)
   if not text or (text ~= "" and text:sub(1, #BEGINS) ~= BEGINS) then

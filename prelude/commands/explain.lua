@@ -32,6 +32,7 @@ end
 
 return {
   params = { h.text("what", "an error code (all of them when left out), a run's id, or last", { optional = true, positional = true }) },
+  examples = { "nkiln explain partition-exceeds-limit", "nkiln explain last" },
   run = function(host, args)
     local catalogue <const> = require "nki.catalogue"
     if not args.what then

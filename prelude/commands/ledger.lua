@@ -10,6 +10,7 @@ return {
     h.integer("limit", "how many runs", { default = 20, min = 1, max = 100000 }),
     h.text("name", "runs of this agent or skill only", { optional = true }),
   },
+  examples = { "nkiln ledger --limit 5", "nkiln ledger --name neuron-nki-debugging-agent" },
   run = function(host, args)
     local ledger <const>, err <const> = require("ledger").open(host.workspace(), { readonly = true })
     if not ledger then

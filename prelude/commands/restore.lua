@@ -11,6 +11,7 @@ return {
     h.text("run", "the run's id, or its beginning", { default = "last", positional = true }),
     h.list(h.path("file", "only these files"), { positional = true }),
   },
+  examples = { "nkiln restore", "nkiln restore 20260131-101500-ab12c softmax.py" },
   run = function(host, args)
     local ledger <const>, err <const> = require("ledger").open(host.workspace())
     if not ledger then return nil, err end

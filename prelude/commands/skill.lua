@@ -11,6 +11,7 @@ return {
     h.list(h.text("args", "its arguments; nkiln skill NAME --help lists them"), { positional = true }),
   },
   pass = "args",
+  examples = { 'nkiln skill neuron-nki-writing ref.py --case "x=bf16[256,1024], scale=0.125"' },
   run = function(host, args)
     local catalogue <const> = host.catalogue()
     local entry <const>, err <const> = catalogue.find(args.name)

@@ -12,6 +12,7 @@ return {
     h.flag("revoke", "take the trust back"),
     h.flag("list", "list the trusted folders"),
   },
+  examples = { "nkiln trust", "nkiln trust --list", "nkiln trust --revoke" },
   run = function(host, args)
     local store <const> = host.trust_store()
     if args.list then

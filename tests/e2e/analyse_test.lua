@@ -37,10 +37,11 @@ t.test("analyse: --out replaces a report of its own, and no other file", functio
   local w <const> = folder()
   t.eq(w:run("profile k.py " .. CASE .. " -o p.db"), 0)
   local before <const>, kernel <const> = w:read "p.db", w:read "k.py"
-  for _, row in ipairs { { "p.db", "p.db" }, { "p.db", "k.py" }, { "k.py " .. CASE, "k.py" } } do
+  for _, row in ipairs { { "p.db", "p.db" }, { "p.db", "k.py" }, { "k.py " .. CASE, "k.py" }, { "p.db", "none/r.md" } } do
     local status <const>, out <const>, err <const> = w:run(("analyse %s -o %s"):format(row[1], row[2]))
     t.eq({ status, out }, { 2, "" })
-    t.match(err, "^nkiln: [^\n]*name[^\n]*\n$")
+    t.match(err, "^nkiln: [^\n]*" .. (row[2]:find "/" and "make the folder first" or "name") .. "[^\n]*\n$")
+    t.ok(not select(2, w:run "explain last"):find("gate", 1, true), "said before the work, not after it")
   end
   t.ok(w:read "p.db" == before and w:read "k.py" == kernel, "the report went over a file that it had not written")
   t.eq(w:run "analyse p.db -o r.md", 0)
