@@ -84,7 +84,7 @@ function report.table(columns, rows, style, indent)
       local pad <const> = (" "):rep(widths[i] - report.width(cell))
       out[i] = column.align == "right" and pad .. mark(cell) or mark(cell) .. (i < #columns and pad or "")
     end
-    lines[#lines + 1] = indent .. (table.concat(out, "  "):gsub("%s+$", ""))
+    lines[#lines + 1] = indent .. (table.concat(out, "  "):match("^(.*%S)") or "") -- gsub of %s+$ takes the square of a long run of spaces
   end
   local titles <const> = {}
   for i, column in ipairs(columns) do titles[i] = column.title or "" end

@@ -3,6 +3,7 @@
 
 local fault <const> = require "fault"
 local params <const> = require "params"
+local clean <const> = require("report").clean
 local show <const> = require "profile.show"
 local h <const> = params.helpers
 
@@ -11,8 +12,11 @@ local begins <const> = { html = "<!doctype html>", perfetto = '{"displayTimeUnit
 
 -- The absolute path to write to; nil, err where it would destroy something or has no folder.
 local function target(host, given, kind, profile)
-  local path <const> = host.absolute(given)
-  if path == profile then return nil, fault.new("usage", "is the profile itself", { where = given, hint = "give another name" }) end
+  local named <const> = host.absolute(given)
+  local path <const> = host.disk.realpath(named) or named -- the file that a link names is written, the link stays
+  if path == (host.disk.realpath(profile) or profile) then
+    return nil, fault.new("usage", "is the profile itself", { where = given, hint = "give another name" })
+  end
   local folder <const> = path:match("^(.*)/[^/]*$")
   local st <const> = host.disk.stat(folder == "" and "/" or folder)
   if not st or st.kind ~= "dir" then return nil, fault.new("not-found", "its folder is not there", { where = given, hint = "make the folder first" }) end
@@ -57,7 +61,7 @@ return {
     for _, kind in ipairs { "html", "perfetto" } do
       local file <const> = result[kind]
       if file then
-        host.out(("%s  %s  (%s, %s)\n"):format(kind == "html" and "page " or "trace", file.path, show.bytes(file.bytes), result.kind))
+        host.out(("%s  %s  (%s, %s)\n"):format(kind == "html" and "page " or "trace", file.path, show.bytes(file.bytes), clean(result.kind)))
       end
     end
     return 0

@@ -4,7 +4,8 @@
 
 local show <const> = require "profile.show"
 
-local plain <const> = require("report").plain
+local report <const> = require "report"
+local plain <const> = report.plain
 local analysis <const> = {}
 
 -- Least share of the kernel's time that makes a gap worth an investigation.
@@ -36,8 +37,8 @@ function analysis.quality(ask, bounds)
   if not tables.DmaPacket or (one "SELECT count(*) FROM DmaPacket" or 0) == 0 then
     say("warning", "no DMA packets: capture with DGE notifications, or bounds of memory are not known")
   elseif tables.DmaPacketAggregated then
-    local packets <const> = one "SELECT sum(transfer_bytes) FROM DmaPacket WHERE transfer_bytes > 4" or 0
-    local transfers <const> = one "SELECT sum(transfer_bytes) FROM DmaPacketAggregated" or 0
+    local packets <const> = one "SELECT total(transfer_bytes) FROM DmaPacket WHERE transfer_bytes > 4" or 0
+    local transfers <const> = one "SELECT total(transfer_bytes) FROM DmaPacketAggregated" or 0
     if packets > 0 and transfers < 0.95 * packets then
       say("warning", "only %s of the bytes moved are tied to an instruction; amounts per line are too small", show.percent(transfers / packets))
     end
@@ -93,11 +94,11 @@ function analysis.report(state)
   local out <const> = {}
   local function say(...) out[#out + 1] = (...):format(select(2, ...)) end
   local identity <const> = state.identity or {}
-  say("# Where the time goes: %s", identity.entry or state.shown)
+  say("# Where the time goes: %s", report.clean(identity.entry or state.shown))
   out[#out + 1] = show.identity(identity, plain)
   say("\n## Can this profile be believed?")
   if #state.quality == 0 then say("Nothing speaks against it.") end
-  for _, item in ipairs(state.quality) do say("* %s%s", item.level == "warning" and "warning: " or "", item.message) end
+  for _, item in ipairs(state.quality) do say("* %s%s", item.level == "warning" and "warning: " or "", report.clean(item.message)) end
   say("\n## Bounds")
   out[#out + 1] = show.bounds(state.bounds[1], plain, #state.bounds > 1)
   say("\n## Investigations")

@@ -289,7 +289,7 @@ function bounds.compute(p, core)
   end
   local claimed <const> = p.summary.dma_transfer_total_bytes
   if w.whole and #p.cores == 1 and bytes and positive(claimed) and math.abs(bytes - claimed) > 0.01 * claimed then
-    note(("DMA packets add up to %d bytes, Summary.dma_transfer_total_bytes says %d"):format(bytes, claimed))
+    note(("DMA packets add up to %.0f bytes, Summary.dma_transfer_total_bytes says %.0f"):format(bytes, claimed))
   end
   -- Summary's own metrics against its own counters: a percent where a fraction belongs, or another chip's peaks.
   local hardware <const> = formulas.hardware[peaks.target or ""]
@@ -302,8 +302,8 @@ function bounds.compute(p, core)
   end
   if frame and flops == 0 and matmuls:count() > 0 then note "the MATMUL rows carry no adjusted_flops: the ideal compute bounds are 0" end
   if necessary and bytes and bytes < necessary * 0.98 then
-    note(("the packets hold fewer bytes (%d) than inputs, outputs and weights (%d): the capture is not complete, or tensors are used in part"):format(
-      bytes, math.floor(necessary)))
+    note(("the packets hold fewer bytes (%.0f) than inputs, outputs and weights (%.0f): the profile is not complete, or tensors are used in part"):format(
+      bytes, necessary))
   end
   return out
 end

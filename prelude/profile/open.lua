@@ -81,13 +81,23 @@ local function first_row(self, name)
   if not self.tables[name] then return {} end
   local row <const>, err <const> = self.db:row(("SELECT * FROM %s LIMIT 1"):format(quote(name)))
   if err then error(err, 0) end
+  for column, value in pairs(row or {}) do -- an infinity, or a number far beyond any unit, is damage: as if it were not there
+    if math.type(value) == "float" and not (value > -1e24 and value < 1e24) then row[column] = nil end
+  end
   return row or {}
 end
 
--- First start and last end of a table that is loaded.
-local function span(frame)
+local FAR <const> = 1 << 62 -- ns; no clock has such times, and differences of what is nearer fit 64 bits
+
+-- First start and last end of a table that is loaded. Raises on times that are no nanoseconds.
+local function span(frame, name)
   local row <const> = frame and frame:group(nil, {}, { { "a", "min", "start_ts" }, { "b", "max", "end_ts" } })[1]
   if not row or not row.a or not row.b then return end
+  for column, time in pairs { start_ts = row.a, end_ts = row.b } do
+    if not (time > -FAR and time < FAR) then
+      error({ code = "bad-profile", message = ("%s.%s holds %s, which is no time in nanoseconds: the profile is damaged"):format(name, column, time) }, 0)
+    end
+  end
   return math.tointeger(row.a) or math.floor(row.a), math.tointeger(row.b) or math.ceil(row.b)
 end
 
@@ -118,10 +128,10 @@ local function find_window(self, text)
     if not a or not b then return end
     first, last = math.min(first or a, a), math.max(last or b, b)
   end
-  take(span(self:instructions()))
+  take(span((self:instructions()), "Instruction"))
   local packets <const> = self:packets()
-  take(span(packets or self:transfers()))
-  take(span(self:active()))
+  take(span(packets or self:transfers() or nil, packets and "DmaPacket" or "DmaPacketAggregated"))
+  take(span((self:active()), "ActiveTime"))
   self.first, self.last = first, last
   local total <const> = self.summary.total_time
   if text then
@@ -363,8 +373,9 @@ end
 function methods:place(location)
   if not location then return { location = "(no source line)" } end
   local file <const>, line <const> = location:match("^(.*):(%d+)$")
-  if not file then return { location = location } end
-  return { location = location, file = file, line = math.tointeger(line), text = self:source(file, line) }
+  local number <const> = file and math.tointeger(tonumber(line))
+  if not number then return { location = location } end
+  return { location = location, file = file, line = number, text = self:source(file, line) }
 end
 
 -- What the profile is, for headings and comparisons.

@@ -106,7 +106,7 @@ local function percent(fraction) return fraction and ("%.1f %%"):format(100 * fr
 
 local function whole(value)
   if value == nil then return "" end
-  return ("%d"):format(math.floor(value + 0.5))
+  return ("%.0f"):format(value)
 end
 
 -- What the times of a database are: said with every one of them.

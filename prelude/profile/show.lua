@@ -8,7 +8,7 @@ local show <const> = {}
 
 -- 1234567 -> "1,234,567"
 function show.count(n)
-  local whole <const> = ("%d"):format(math.floor(n + 0.5))
+  local whole <const> = ("%.0f"):format(math.floor(n + 0.5)) -- %.0f: a hostile profile has numbers beyond 64 bits
   return (whole:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^(%-?),", "%1"))
 end
 
@@ -20,7 +20,10 @@ function show.us(ns)
   return (math.abs(us) >= 100 and "%.1f" or math.abs(us) >= 1 and "%.2f" or "%.3f"):format(us)
 end
 
-function show.percent(share) return share and ("%.1f %%"):format(100 * share) or "-" end
+function show.percent(share)
+  if not share or share ~= share or math.abs(share) == math.huge then return "-" end
+  return ("%.1f %%"):format(100 * share)
+end
 
 -- Decimal units, as in the vendor's figures.
 function show.bytes(n)
@@ -38,11 +41,15 @@ local function number(value)
   return ("%.10g"):format(value)
 end
 
+show.CELL = 2000 -- bytes of a cell that a table shows; CSV and JSON have all
+
 -- A value of a result row: false is NULL.
 local function cell(value)
   if value == false or value == nil then return "NULL" end
   if type(value) == "number" then return number(value) end
-  return report.clean(value)
+  if #value <= show.CELL then return report.clean(value) end
+  local last <const> = utf8.len(value) and utf8.offset(value, 0, show.CELL + 1) - 1 or show.CELL
+  return ("%s... (%d bytes; --format csv has all)"):format(report.clean(value:sub(1, last)), #value)
 end
 
 local function csv_cell(value)
@@ -81,7 +88,7 @@ end
 
 -- "modelled  swiglu_kernel  x=bf16[...]  trn2": what the profile is.
 function show.identity(id, style)
-  local parts <const> = { style.bold(id.kind .. (id.model_version and " (model " .. id.model_version .. ")" or "")) }
+  local parts <const> = { style.bold(report.clean(id.kind .. (id.model_version and " (model " .. id.model_version .. ")" or ""))) }
   for _, key in ipairs { "entry", "case", "target" } do parts[#parts + 1] = id[key] and report.clean(id[key]) or nil end
   return table.concat(parts, "  ")
 end

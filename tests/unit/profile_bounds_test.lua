@@ -143,9 +143,16 @@ t.test("timestamps of a hostile profile neither crash nor wrap", function()
   local content <const> = generate.small()
   local rows <const> = content.DmaPacket
   rows[1].start_ts, rows[1].end_ts = math.mininteger, math.maxinteger
+  local path <const> = t.tmpdir() .. "/q.db"
+  generate.write(path, content)
+  local none <const>, err <const> = open.open(path) -- its span does not fit 64 bits
+  t.eq(none, nil)
+  t.has(err.message, "DmaPacket.")
+  rows[1].start_ts, rows[1].end_ts = -(1 << 61), 1 << 61
   rows[3].transfer_bytes, rows[4].transfer_bytes = math.maxinteger, math.maxinteger
   local p <close> = profile(content)
   local b <const> = bounds.compute(p)
+  t.ok(p.window.t1 - p.window.t0 > 0)
   t.ok(named(b.bounds, "memory_bound").ns > 0)
   t.ok(named(b.bounds, "memory_bound_ideal").ns > 0, "a sum beyond 64 bits")
 end)

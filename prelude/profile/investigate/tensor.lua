@@ -107,7 +107,7 @@ function tensor.run(p, b)
     local words <const> = {}
     for i, r in ipairs(g.reasons) do words[i] = r.words end
     out.lines[#out.lines + 1] = common.line(p, g.location, {
-      amount = common.us(g.loss) .. " us", share = g.loss / loss, ns = g.loss, k = g.k, m = g.m, n = g.n,
+      amount = common.us(g.loss) .. " us", share = loss > 0 and g.loss / loss or nil, ns = g.loss, k = g.k, m = g.m, n = g.n,
       detail = ("%d matmuls, %s of the FLOPs, %s%s%s"):format(g.n_matmuls, common.percent(g.flops / math.max(1, q.flops)), size,
         #words > 0 and ": " .. table.concat(words, "; ") or "", g.loads > 0.3 * g.busy and ("; weight loads take %s us"):format(common.us(g.loads)) or ""),
     })

@@ -31,7 +31,7 @@ local superscripts <const> = { ["-"] = "⁻", ["0"] = "⁰", ["1"] = "¹", ["2"]
   ["9"] = "⁹" }
 local function power(exponent)
   local plain <const> = { [-2] = "0.01", [-1] = "0.1", [0] = "1", [1] = "10", [2] = "100", [3] = "1000" }
-  return plain[exponent] or "10" .. ("%d"):format(exponent):gsub(".", superscripts)
+  return plain[exponent] or "10" .. ("%.0f"):format(exponent):gsub(".", superscripts)
 end
 
 -- roof: { peak = flop/s, bandwidth = byte/s (theoretical), practical = byte/s or nil, intensity = flop/byte, flops = flop/s }.

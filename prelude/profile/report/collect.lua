@@ -79,12 +79,14 @@ local function read_tracks(t, page)
     if finish > last then last = finish end
   end
   local line_of_instruction <const> = {}
-  if t:has "Instruction" then
+  if t:has("Instruction", "start_ts") and t:has("Instruction", "end_ts") then
+    local function column(name) return t:has("Instruction", name) and name or "NULL" end
     local core <const> = t:has("Instruction", "pcore_idx") and "coalesce(pcore_idx, 0)" or "0"
     local cores <const> = t:first("SELECT count(DISTINCT " .. core .. ") AS n FROM Instruction").n or 1
-    for row in t:each(("SELECT CAST(start_ts AS INTEGER) AS a, CAST(end_ts AS INTEGER) AS z, lower(engine) AS engine, opcode, id,"
+    for row in t:each(("SELECT CAST(start_ts AS INTEGER) AS a, CAST(end_ts AS INTEGER) AS z, lower(%s) AS engine, %s AS opcode, %s AS id,"
       .. " %s AS place, CAST(%s AS INTEGER) AS core"
-      .. " FROM Instruction WHERE start_ts IS NOT NULL AND end_ts >= start_ts ORDER BY start_ts"):format(page.place, core)) do
+      .. " FROM Instruction WHERE start_ts IS NOT NULL AND end_ts >= start_ts ORDER BY start_ts"):format(
+      column "engine", column "opcode", column "id", page.place, core)) do
       local engine <const> = known_engines[row.engine]
       local line <const> = row.place and page.line_of(row.place) or 0
       if row.id then line_of_instruction[row.id] = line end
@@ -101,7 +103,7 @@ local function read_tracks(t, page)
       if row.in_id and row.out_id then lines_of_transfer[row.out_id] = line_of_instruction[row.in_id] end
     end
   end
-  if t:has("DmaPacket", "engine_idx") then
+  if t:has("DmaPacket", "engine_idx") and t:has("DmaPacket", "start_ts") and t:has("DmaPacket", "end_ts") then
     local transfer <const> = t:has("DmaPacket", "packet_aggregation_id") and "packet_aggregation_id" or "NULL"
     local variable <const> = t:has("DmaPacket", "variable") and "variable" or "NULL"
     for row in t:each(("SELECT CAST(start_ts AS INTEGER) AS a, CAST(end_ts AS INTEGER) AS z,"
@@ -203,7 +205,7 @@ local function read_lines(t, page)
     end
   end
   if t:has("Instruction", "hbm_read_bytes") and t:has("Instruction", "hbm_write_bytes") then
-    for _, row in ipairs(t:all(("SELECT %s AS place, sum(coalesce(hbm_read_bytes, 0) + coalesce(hbm_write_bytes, 0)) AS bytes "
+    for _, row in ipairs(t:all(("SELECT %s AS place, total(hbm_read_bytes) + total(hbm_write_bytes) AS bytes "
       .. "FROM Instruction GROUP BY 1"):format(
       page.place))) do
       local line <const> = row.place and per[page.line_of(row.place)]
@@ -235,7 +237,7 @@ local function read_memory(t)
       local at <const>, share <const>, top = {}, {}, 0
       for row in t:each(("SELECT timestamp AS at, avg_util_percent AS share "
       .. "FROM %s WHERE timestamp IS NOT NULL AND avg_util_percent IS NOT NULL ORDER BY timestamp"):format(name)) do
-        if math.type(row.at) and math.type(row.share) then
+        if math.type(row.at) and math.abs(row.at) < 1 << 62 and math.type(row.share) and math.abs(row.share) < 1e6 then
           at[#at + 1], share[#share + 1] = row.at, row.share
           top = math.max(top, row.share)
         end
@@ -256,7 +258,7 @@ local titles <const> = { { "kernel_file", "kernel" }, { "entry", "function" }, {
 local function read_provenance(t, page)
   local own <const> = t.p.provenance
   page.own = own
-  page.kind = own.kind or "captured"
+  page.kind = t.p:identity().kind
   page.title = own.entry or (own.kernel_file and short(own.kernel_file)) or short(t.p.path)
   local parts <const> = {}
   for _, key in ipairs { "case", "target", "model_version" } do
@@ -422,6 +424,9 @@ function collect.page(path, shown)
   local ok <const>, page <const> = pcall(gather, setmetatable({ p = closing }, reader))
   if ok then return page end
   local message <const> = fault.is(page) and fault.why(page) or tostring(page):match "[^\n]*"
+  if message:find("malformed", 1, true) then
+    return nil, fault.new("bad-input", "the database is damaged or cut off", { where = shown or path, hint = "make or import the profile again" })
+  end
   return nil, fault.new("bad-input", "cannot be read: " .. message, { where = shown or path })
 end
 

@@ -40,7 +40,7 @@ function html.bytes(value)
   while value >= 1000 and i < #units do
     value, i = value / 1000, i + 1
   end
-  return (i == 1 and ("%d %s"):format(value, units[i])) or ("%s %s"):format(html.digits(value), units[i])
+  return (i == 1 and ("%.0f %s"):format(value, units[i])) or ("%s %s"):format(html.digits(value), units[i])
 end
 
 function html.percent(fraction)
@@ -51,7 +51,7 @@ end
 -- Whole numbers with thin spaces between thousands.
 function html.count(value)
   if not value then return "–" end
-  local text = ("%d"):format(value)
+  local text = ("%.0f"):format(value)
   text = text:reverse():gsub("(%d%d%d)", "%1 "):reverse()
   return (text:gsub("^ ", ""))
 end

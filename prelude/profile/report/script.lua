@@ -8,7 +8,9 @@
 return [==[
 (function () {
   "use strict";
-  var data = JSON.parse(document.getElementById("data").textContent);
+  var text = document.getElementById("data");
+  if (!text) return; // a profile without events has no timeline
+  var data = JSON.parse(text.textContent);
   var box = document.getElementById("timeline"), canvas = box.querySelector("canvas"), tip = document.getElementById("tip");
   var pen = canvas.getContext("2d");
   if (!pen) return;
