@@ -100,3 +100,18 @@ t.test("report: a link stays a link, what it names is written; the profile behin
   t.has(folder:read "page.html", "<!doctype html>")
   t.eq((folder:run "report h.db -o same.db"), 2)
 end)
+
+t.test("report: a page without any event has no error in Chromium", function()
+  local folder <const> = with(function(content)
+    for _, name in ipairs { "Instruction", "DmaPacket", "ActiveTime" } do
+      for _, row in ipairs(content[name]) do row.start_ts, row.end_ts = row.end_ts, row.start_ts end
+    end
+  end)
+  t.eq((folder:run "report h.db -o r.html"), 0)
+  t.ok(not folder:read "r.html":find('id="data"', 1, true), "there is a timeline after all")
+  local status <const>, browser <const> = folder:sh "command -v chromium || command -v chromium-browser || command -v google-chrome"
+  if status ~= 0 then t.skip "Chromium is not here" end
+  local _, _, log <const> = folder:sh(browser:match "%S+"
+    .. " --headless=new --no-sandbox --disable-gpu --enable-logging=stderr --virtual-time-budget=1000 --dump-dom file://$PWD/r.html")
+  t.ok(not log:find "CONSOLE", "the console says something: " .. tostring(log:match "[^\n]*CONSOLE[^\n]*"))
+end)
