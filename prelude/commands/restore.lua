@@ -25,13 +25,15 @@ return {
       paths = paths or {}
       paths[i] = host.disk.realpath(host.absolute(file)) or host.absolute(file)
     end
-    local list <const>, why <const> = require("snapshots").of(run):restore(paths)
+    local kept <const> = require("snapshots").of(run)
+    local list <const>, why <const> = kept:restore(paths)
     run:release()
     if not list then return nil, why end
     local ok, rows = true, {}
     for i, item in ipairs(list) do
       if item.action == "failed" then ok = false end
-      local note <const> = item.err and item.err.message or item.kept and "what was there is kept as " .. item.kept:sub(1, 12) or ""
+      local note <const> = item.err and item.err.message or item.kept
+        and ("what was there is kept: %s/%s/%s"):format(host.short(kept.folder), item.kept:sub(1, 2), item.kept:sub(3)) or ""
       rows[i] = { item.action, report.clean(host.short(item.path)), report.clean(note) }
     end
     if paths and #list < #paths then

@@ -29,8 +29,11 @@ t.test("two bugs are repaired, proved, and the original comes back with one comm
   t.has(out, "proved  x=float32[130,20], scale=0.5")
   t.has(out, "simulated")
   t.ok(w:read("k.py") ~= TWO_BUGS)
-  t.eq((w:run(out:match("nkiln (restore %S+)"))), 0)
+  w:write("k.py", "# an edit after it\n")
+  local restored <const>, said <const> = w:run(out:match("nkiln (restore %S+)"))
+  t.eq(restored, 0, said)
   t.eq(w:read("k.py"), TWO_BUGS)
+  t.eq(w:read(said:match "what was there is kept: (%S+)"), "# an edit after it\n")
 end)
 
 t.test("--out leaves the kernel alone, --json is one document", function()
