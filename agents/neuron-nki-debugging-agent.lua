@@ -92,7 +92,8 @@ local function report(state, outcome)
   local word = words[outcome.status] or spent and "OUT OF BUDGET" or outcome.status:upper()
   if outcome.status == "done" and not state.proved then word = "BUILDS" end
   local why <const> = (outcome.status ~= "done" or not state.proved) and outcome.message or nil
-  say("%s  %s%s", word, state.shown, why and ": " .. why or "")
+  local written <const> = outcome.status == "done" and state.proved or state.changed or state.copied -- else --out holds nothing, and the kernel is spoken of
+  say("%s  %s%s", word, written and state.shown or state.kernel or state.shown, why and ": " .. why or "")
   for i, item in ipairs(state.iterations) do
     say("iteration %d  %s", i, describe(item))
     if item.fix then say("  fix: %s", item.fix) end
@@ -148,7 +149,7 @@ return agent {
         if not kept then error(err, 0) end
         if kept.absent then error({ code = "not-found", message = "the kernel cannot be read: no such file", where = args.kernel }, 0) end
         state.shown, state.file, state.text = args.out or args.kernel, ctx.fs.absolute(args.out or args.kernel), kept.bytes
-        state.iterations, state.run = {}, ctx.run_id
+        state.iterations, state.run, state.kernel = {}, ctx.run_id, args.kernel
         state.way, state.given = way.begin(kept.bytes, kept.sha256), kept.sha256
         local disk <const>, unreadable <const> = ctx.snapshots:keep(state.file)
         if not disk then error(unreadable, 0) end

@@ -68,6 +68,7 @@ t.test("BLOCKED is exit 1 and leaves the file as it was", function()
   t.has(out, "BLOCKED")
   t.match(out, "no repair found among %d+ tried")
   t.eq(w:read("k.py"), HOPELESS)
+  t.match(select(2, w:run(WORDS .. "--out fixed.py")), "^BLOCKED  k%.py") -- nothing was written to fixed.py
 end)
 
 t.test("a spent budget is exit 4, and the run goes on from there", function()
