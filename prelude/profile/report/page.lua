@@ -78,12 +78,12 @@ local function memory_part(memory)
   for _, kind in ipairs { "sbuf", "psum" } do
     local samples <const> = memory[kind]
     if samples and #samples.at > 0 then
-      local svg <const>, most <const> = charts.area(samples, kind, kind:upper() .. " in use")
+      local svg <const>, most <const> = charts.area({ at = samples.position, share = samples.share }, kind, kind:upper() .. " in use")
       out[#out + 1] = ("<p><b>%s</b> <small>at most %s of it in use</small></p>%s"):format(kind:upper(), html.percent(most), svg)
     end
   end
   if #out == 0 then return "<p>This profile holds no memory samples.</p>" end
-  out[#out + 1] = ("<p><small>%s</small></p>"):format(esc(memory.axis or "over time"))
+  out[#out + 1] = ("<p><small>%s</small></p>"):format("over program order: instructions from the first to the last to start")
   return table.concat(out)
 end
 
