@@ -31,10 +31,19 @@ return {
     end
     local folder <const> = args.dir and host.absolute(args.dir) or host.workspace()
     local real, err = host.disk.realpath(folder)
+    local gone = false -- a folder that is gone can be taken off the list, or what is made there later would be trusted
+    if not real and args.revoke then
+      local list <const>, why <const> = store:list()
+      if not list then return nil, why end
+      for _, item in ipairs(list) do gone = gone or item.path == folder end
+      if gone then real = folder end
+    end
     if not real then return nil, fault.new("not-found", "no such folder", { where = folder, reason = err and fault.why(err) }) end
-    local st <const> = host.disk.stat(real)
-    if not st or st.kind ~= "dir" then return nil, fault.new("bad-input", "not a folder", { where = real }) end
-    real = host.workspace_of(real)
+    if not gone then
+      local st <const> = host.disk.stat(real)
+      if not st or st.kind ~= "dir" then return nil, fault.new("bad-input", "not a folder", { where = real }) end
+      real = host.workspace_of(real)
+    end
     if real == "/" or real == host.home then
       return nil, fault.new("usage", "the home folder and / are no workspaces", { where = real, hint = "name a project folder" })
     end

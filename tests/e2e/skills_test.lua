@@ -74,6 +74,19 @@ t.test("trust once, listed, taken back; kept outside the workspace", function()
   t.eq((w:run "hello"), 5)
 end)
 
+t.test("the trust in a folder that is gone can be taken back", function()
+  local w <const> = workspace()
+  w:sh "mkdir -p gone/.kiro"
+  t.eq((w:run "trust gone"), 0)
+  w:sh "rm -r gone"
+  t.eq((w:run "trust gone"), 2)
+  local status <const>, out <const> = w:run "trust --revoke gone"
+  t.eq(status, 0, out)
+  t.has(out, "no longer trusted")
+  t.has(select(2, w:run "trust --list"), "no trusted workspace")
+  t.eq((w:run "trust --revoke gone"), 2)
+end)
+
 t.test("a copy of a trusted folder is not trusted, nor is one inside it", function()
   local w <const> = workspace()
   w:run "trust"
