@@ -177,10 +177,18 @@ t.test("Vector- and Scalar-bound kernels: small instructions, alternating tables
   f = investigate.run(tables, "all")[1]
   t.eq({ f.name, f.cause }, { "scalar", "tables" })
   t.has(f.title, "changes 99 times")
-  local alone <close> = profile(busy("Vector", 100, 900, nil, "TENSOR_TENSOR"))
+  local alone <close> = profile(busy("Vector", 100, 900, nil, "TENSOR_SCALAR"))
   f = investigate.run(alone, "all")[1]
   t.eq({ f.name, f.cause }, { "vector", "move" })
   t.has(f.change, "Scalar engine")
+  -- Work goes only where the API has it: tensor_tensor not to Scalar, exp nowhere.
+  local pairs_of <close> = profile(busy("Vector", 100, 900, nil, "TENSOR_TENSOR"))
+  f = investigate.run(pairs_of, "vector")[1]
+  t.ok(not (f.change or ""):find "Scalar", f.change)
+  local exp <close> = profile(busy("Scalar", 100, 1100, function() return "exp" end, "ACTIVATE"))
+  f = investigate.run(exp, "scalar")[1]
+  t.eq({ f.found or false, f.change }, { false, nil })
+  t.has(f.text, "no other engine can do them")
 end)
 
 t.test("the longest of two cores is the first, and each has its findings", function()

@@ -9,6 +9,7 @@
 
 local bounds <const> = require "profile.bounds"
 local common <const> = require "profile.investigate.common"
+local isa <const> = require("nki.isa").functions
 local pipeline <const> = require "profile.investigate.pipeline"
 
 local engine <const> = {}
@@ -31,6 +32,36 @@ end
 local function is_copy(opcode)
   opcode = (opcode or ""):upper()
   return opcode:find("COPY", 1, true) ~= nil or opcode == "TENSOR_SCALAR" or opcode == "CAST"
+end
+
+-- Functions of ACTIVATE that need no table of the Scalar engine: others compute them as well.
+local plain_functions <const> = { copy = true, identity = true, square = true, abs = true, relu = true }
+
+-- Can an instruction of this kind run on that engine instead? The API says so of its own instructions (nki.isa); other names may.
+local function can_move(g, other)
+  local opcode <const> = (g.opcode or ""):lower()
+  if opcode:find("^activat") then return plain_functions[(g.fn or "none"):lower()] or false end
+  local known <const> = isa[opcode]
+  if not known or not known.engines then return true end
+  for _, one in ipairs(known.engines) do
+    if one == other:lower() then return true end
+  end
+  return false
+end
+
+-- The engine to give work to, and the ns that this can win: half of what the busier one has more, of instructions that can move.
+local function relief(b, name, row, groups)
+  local first <const> = idlest(b, name)
+  local best, most = nil, 0
+  for _, e in ipairs(b.engines) do
+    if clocks[e.name] and e.name ~= name and e.ns then
+      local could = 0
+      for _, g in ipairs(groups) do could = could + (can_move(g, e.name) and g.busy or 0) end
+      local ns <const> = math.max(0, math.min((row.ns - e.ns) / 2, could))
+      if ns > 0 and (e == first or best ~= first and ns > most) then best, most = e, ns end
+    end
+  end
+  return best, most
 end
 
 -- How often the activation function changes from one instruction to the next.
@@ -76,6 +107,7 @@ local function run(name, p, b)
   local groups <const> = frame:group(chosen, { "location", "opcode" }, {
     { "n", "count" }, { "busy", "union", "start_ts", "end_ts", w.t0, w.t1 }, { "sum", "total", "duration" }, { "elements", "quantile", "n", 0.5 },
     { "moved", "sum", "n" }, { "mode", "mode", "performance_mode" }, { "dtype", "mode", "dtype" },
+    { "fn", "mode", "scalar_activation_fn" },
   })
   local turns <const> = name == "Scalar" and table_changes(p, frame, chosen, b.core) or 0
   local fixed, modes = 0, 0
@@ -88,8 +120,8 @@ local function run(name, p, b)
     g.slow_copy = name == "Vector" and not g.mode and narrow and is_copy(g.opcode) and not g.small
     if g.slow_copy then modes = modes + g.busy / 2 end
   end
-  local other <const> = idlest(b, name)
-  local movable <const> = other and longest and math.max(0, (row.ns - other.ns) / 2) or 0
+  local other, movable = relief(b, name, row, groups)
+  if not longest then movable = 0 end
   out.elements_cause = fixed
   local turning <const> = turns * 1300 -- ns for a table [NKI performance guide: about 1.3 us]
   local causes <const> = {
@@ -108,14 +140,15 @@ local function run(name, p, b)
   local summary <const> = ("%s is active %s us, %s of the time"):format(name, common.us(row.ns), common.percent(share))
   if not out.found then
     out.title = name .. " engine: found nothing"
-    out.text = summary .. "; its instructions are long enough and the work is spread"
+    out.text = summary .. "; its instructions are long enough" .. (longest and not other and ", and no other engine can do them" or " and the work is spread")
     return out
   end
   out.title = ("%s engine: %s"):format(name, cause.title)
   out.text = ("%s, in %d instructions"):format(summary, chosen:count())
   local list <const> = {}
   for _, g in ipairs(groups) do
-    local fits <const> = cause.what == "small" and g.small or cause.what == "mode" and g.slow_copy or cause.what == "tables" or cause.what == "move"
+    local fits <const> = cause.what == "small" and g.small or cause.what == "mode" and g.slow_copy or cause.what == "tables"
+      or cause.what == "move" and can_move(g, other.name)
     g.weight = cause.what == "small" and g.fixed or g.busy
     if fits then list[#list + 1] = g end
   end
@@ -137,7 +170,7 @@ local function run(name, p, b)
   elseif cause.what == "tables" then
     out.change = ("%s: do all activations of one function together before the next function's: each change loads a table (about 1.3 us)"):format(line)
   else
-    out.change = ("%s: give part of it to the %s engine (engine=nisa.engine.%s, or an instruction that runs there)"):format(line, other.name,
+    out.change = ("%s: give part of it to the %s engine (engine=nisa.engine.%s, or an instruction that does the same there)"):format(line, other.name,
       other.name:lower())
   end
   return out
