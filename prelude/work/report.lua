@@ -11,10 +11,26 @@ local fs <const> = require "rt.fs"
 
 local work <const> = {}
 
+-- What a report that was killed left of this file goes away; one that is being written is locked, and stays.
+local function tidy(folder, name)
+  local head <const> = "." .. name:sub(1, 80) .. "."
+  for _, other in ipairs(fs.list(folder ~= "" and folder or "/") or {}) do
+    if other:sub(1, #head) == head and other:sub(#head + 1):find("^%x+%.tmp$") and #other == #head + 16 then
+      local lock <const> = fs.lock(folder .. "/" .. other)
+      if lock then
+        fs.remove(folder .. "/" .. other)
+        lock:release()
+      end
+    end
+  end
+end
+
 -- Write the texts of an iterator to `path`; their bytes, or nil, err.
 local function write(path, pieces)
   local folder <const>, name <const> = path:match("^(.*)/([^/]*)$")
+  tidy(folder, name)
   local temp <const> = ("%s/.%s.%s.tmp"):format(folder, name:sub(1, 80), fs.sha256(path .. os.time() .. tostring({})):sub(1, 12))
+  local lock <const> = fs.lock(temp)
   local size = 0
   local ok, err = true, nil
   for text in pieces do
@@ -23,6 +39,7 @@ local function write(path, pieces)
     size = size + #text
   end
   if ok then ok, err = fs.rename(temp, path) end
+  if lock then lock:release() end
   if not ok then
     fs.remove(temp)
     return nil, fault.new(err.code, "cannot be written: " .. fault.why(err), { where = path })
