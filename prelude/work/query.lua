@@ -91,7 +91,7 @@ local function describe(p, name)
     if not row then return nil, sql_failure(p, failed, {}) end
     local unit <const> = units[column.name] and units[column.name].unit
     local function or_null(value) return value ~= nil and value ~= "" and value or false end
-    rows[#rows + 1] = { column.name, column.type, or_null(unit), row.n, or_null(row.a), or_null(row.b) }
+    rows[#rows + 1] = { column.name, column.type, unit or "", row.n, or_null(row.a), or_null(row.b) }
   end
   return { columns = { "column", "type", "unit", "not null", "min", "max" }, rows = rows, more = false }
 end
