@@ -49,19 +49,21 @@ local function can_move(g, other)
   return false
 end
 
--- The engine to give work to, and the ns that this can win: half of what the busier one has more, of instructions that can move.
+-- The engine to give work to, and the ns that this can win: half of what the busier one has more, of instructions that can move;
+-- the idlest where another would win no more than twice as much.
 local function relief(b, name, row, groups)
   local first <const> = idlest(b, name)
-  local best, most = nil, 0
+  local best, most, win = nil, 0, 0
   for _, e in ipairs(b.engines) do
     if clocks[e.name] and e.name ~= name and e.ns then
       local could = 0
       for _, g in ipairs(groups) do could = could + (can_move(g, e.name) and g.busy or 0) end
       local ns <const> = math.max(0, math.min((row.ns - e.ns) / 2, could))
-      if ns > 0 and (e == first or best ~= first and ns > most) then best, most = e, ns end
+      local worth <const> = e == first and 2 * ns or ns
+      if worth > most then best, most, win = e, worth, ns end
     end
   end
-  return best, most
+  return best, win
 end
 
 -- How often the activation function changes from one instruction to the next.
