@@ -55,6 +55,10 @@ local function damaged(path, err)
   elseif err.code == "timeout" then
     return refuse(path, "timeout", "the database did not answer within its time limit", "--seconds N gives it more")
   end
+  if err.code == "cannot_open" and fs.stat(path .. "-wal") then -- to read it SQLite would have to write beside it
+    return refuse(path, "bad-input", "a program that stopped half-way left its changes beside this database, in " .. path:match("[^/]*$") .. "-wal",
+      "let its program open and close it once, or sqlite3 DB 'PRAGMA journal_mode = delete'")
+  end
   return refuse(path, err.code == "cannot_open" and "cannot-open" or "bad-input", message:gsub("^open [^:]*: ", ""), nil)
 end
 

@@ -126,3 +126,15 @@ t.test("report: what a killed report left goes away with the next; another's unf
   lock:release()
   t.eq((folder:sh "ls .r.html.ba9876543210.tmp"), 0, "a file that is being written was taken away")
 end)
+
+t.test("a write-ahead log left beside a database is named", function()
+  local folder <const> = with(function() end)
+  local d <const> = assert(require("rt.db").open(folder:full "h.db", {}))
+  assert(d:query "PRAGMA journal_mode = wal")
+  assert(d:exec "UPDATE nkiln SET value = 'x' WHERE key = 'entry'")
+  folder:sh "cp h.db left.db; cp h.db-wal left.db-wal"
+  d:close()
+  local status <const>, _, err <const> = folder:run "query left.db --bounds"
+  t.eq(status, 2)
+  t.has(err, "left.db-wal")
+end)
