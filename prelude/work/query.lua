@@ -3,7 +3,7 @@
 --
 -- request: { path=, seconds=, window=, core=, limit=, explain=bool, dialect="duckdb"|"sqlite",
 --            sql=text | tables=bool | schema=TABLE | bounds=bool | investigate=name | lines=bool | compare=path, anyway=bool }
--- result:  { identity=, sql = {columns, rows, more}, tables = {...}, bounds = {one for each core}, findings = {...}, lines = {...},
+-- result:  { identity= or kind=, sql = {columns, rows, more}, tables = {...}, bounds = {one for each core}, findings = {...}, lines = {...},
 --            comparison = {...}, explained = { {name, sql} ... } }, what was asked for
 -- nil, {code, message, where, hint} when the file or the question is no good.
 
@@ -115,7 +115,12 @@ local function answer(request)
   if done and request.tables then done, why = put("sql", list_tables(p)) end
   if done and request.schema then done, why = put("sql", describe(p, request.schema)) end
   if not done then return nil, why end
-  if any then return out end
+  if any then -- rows of a model's profile are marked, too
+    local named <const> = p.tables.nkiln and p.tables.nkiln.key and p.tables.nkiln.value
+    local kind <const> = named and p.db:value("SELECT value FROM nkiln WHERE key = 'kind'")
+    out.kind = type(kind) == "string" and kind or nil
+    return out
+  end
   out.identity = p:identity()
   if request.bounds then out.bounds = require("profile.bounds").all(p) end
   if request.lines then

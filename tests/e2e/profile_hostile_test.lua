@@ -138,3 +138,11 @@ t.test("a write-ahead log left beside a database is named", function()
   t.eq(status, 2)
   t.has(err, "left.db-wal")
 end)
+
+t.test("rows of a modelled profile say so in JSON", function()
+  local folder <const> = with(function() end)
+  for _, question in ipairs { "--tables", "--schema Instruction", "'SELECT 1'" } do
+    local _, out <const> = folder:run("query h.db --json " .. question)
+    t.eq(json.decode(out).kind, "modelled", question)
+  end
+end)
