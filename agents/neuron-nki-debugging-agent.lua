@@ -1,8 +1,10 @@
 -- SPDX-License-Identifier: MIT
 -- The debugging agent: look, repair, look again, within ten iterations. Every step of the skill sees one text and gives at
 -- most one edit; this file owns the loop: the budget, the file on disk, what was tried, and the report. A repair that was not
--- proved may lead nowhere; then the run goes back to the text before it (debugging/way.lua) and tries another.
+-- proved may lead nowhere; then the run goes back to the text before it (debugging/way.lua) and tries another. The file holds
+-- the best text so far at every moment, so however a run ends, no worse one is left.
 
+local edits <const> = require "debugging.edits"
 local kernelargs <const> = require "kernelargs"
 local way <const> = require "debugging.way"
 
@@ -31,8 +33,8 @@ end
 local function stuck_lines(item)
   local kinds <const>, parts <const> = {}, {}
   for kind in pairs(item.kinds or {}) do kinds[#kinds + 1] = kind end
-  table.sort(kinds)
-  for i, kind in ipairs(kinds) do parts[i] = ("%s %d"):format(kind, item.kinds[kind]) end
+  table.sort(kinds, function(a, b) return item.kinds[a] > item.kinds[b] or item.kinds[a] == item.kinds[b] and a < b end)
+  for i, kind in ipairs(kinds) do parts[i] = ("%d %s"):format(item.kinds[kind], edits.words[kind] or kind) end
   local lines <const> = {}
   if #parts > 0 then lines[1] = "tried and rejected: " .. table.concat(parts, ", ") end
   if item.limit == "seconds" then
@@ -84,6 +86,17 @@ local function put(ctx, state, text, hash)
   return nil
 end
 
+-- An iteration is a repair that was applied: what the budget counts.
+local function counted(n) return n == 1 and "1 iteration" or n .. " iterations" end
+
+-- What became of a repair in the end: the file holds the best text so far, which need not be the last.
+local function fate_of(state, item, turn, done)
+  local kept <const> = way.kept(state.way, turn)
+  if item.undone and (done or not kept) then return "; it led nowhere and was taken back" end
+  if item.undone then return "; nothing was found to go on with, and the file keeps it: no other text was better" end
+  return kept and "" or "; it made nothing better so far, and the file has the text before it"
+end
+
 local function report(state, outcome)
   local lines <const> = {}
   local function say(...) lines[#lines + 1] = (...):format(select(2, ...)) end
@@ -104,8 +117,14 @@ local function report(state, outcome)
       end
       say("    %s", line)
     end
-    say("  result: %s%s", item.result, item.undone and "; it led nowhere and was taken back" or "")
-    for _, line in ipairs(item.stuck or {}) do say("  %s", line) end
+    say("  result: %s%s", item.result, fate_of(state, item, i, outcome.status == "done"))
+  end
+  local stuck <const> = words[outcome.status] == "BLOCKED" and state.stuck
+  if stuck then
+    local what <const> = describe(stuck)
+    say("stopped after %s (an iteration is one applied repair)%s", counted(#state.iterations), what ~= outcome.message and "  " .. what or "")
+    say("  result: %s", stuck.result)
+    for _, line in ipairs(stuck.stuck) do say("  %s", line) end
   end
   for _, case in ipairs(state.proved or {}) do
     say("%s  %s: algorithm max rel error %.2g, rounding %.2g of its bound, %d input sets", case.ok and "proved" or case.verdict, case.case,
@@ -189,13 +208,13 @@ return agent {
       run = function(ctx, state)
         local step <const> = state.step
         local diff <const> = changes(state.way.text, step.text)
-        local refused <const> = put(ctx, state, step.text, step.hash)
+        local best <const> = way.take(state.way, step)
+        local refused <const> = best and put(ctx, state, step.text, step.hash)
         if refused then return "blocked", refused end
         state.iterations[#state.iterations + 1] = {
           diagnostic = step.diagnostic, pattern = step.pattern, message = step.message, fix = step.fix and step.fix.title, diff = diff,
           result = result_of(step), rank = step.after and step.after.rank,
         }
-        way.take(state.way, step)
         state.step = nil
         if step.after and step.after.rank == "proved" then
           state.proved = step.verification.cases
@@ -207,7 +226,7 @@ return agent {
     {
       -- Nothing repairs this text: go back to the one before the last repair, or end.
       name = "retreat",
-      run = function(ctx, state)
+      run = function(_, state)
         local step <const> = state.step
         if not state.stuck or #state.way.trail > 0 then -- the first that was stuck is the furthest: it is what the report tells
           state.stuck = state.stuck or {
@@ -215,19 +234,11 @@ return agent {
             result = "no repair found" .. (step.tried and step.tried > 0 and (" among %d tried"):format(step.tried) or ""),
           }
         end
-        local text <const>, hash <const>, turn <const> = way.back(state.way, step)
+        local text <const>, _, turn <const> = way.back(state.way, step)
         if text then
-          local refused <const> = put(ctx, state, text, hash)
-          if refused then return "blocked", refused end
           state.iterations[turn].undone, state.step = true, nil
           return "examine", "back to the text before iteration " .. turn
         end
-        local best <const>, best_hash <const> = way.settle(state.way)
-        if best_hash ~= state.disk and state.changed then
-          local refused <const> = put(ctx, state, best, best_hash)
-          if refused then return "blocked", refused end
-        end
-        state.iterations[#state.iterations + 1] = state.stuck
         local circle <const> = way.circle(state.way)
         if circle then return "oscillation", "it goes in circles: " .. circle end
         return "blocked", describe(state.stuck)
@@ -236,10 +247,9 @@ return agent {
   },
   finish = function(_, state, outcome)
     if not state.iterations then return nil end
-    local n <const> = #state.iterations
     return {
-      text = report(state, outcome), iterations = state.iterations, iterations_text = n == 1 and "1 iteration" or n .. " iterations", cases = state.proved,
-      file = state.shown, restore = "nkiln restore " .. state.run,
+      text = report(state, outcome), iterations = state.iterations, iterations_text = counted(#state.iterations), cases = state.proved,
+      stuck = outcome.status ~= "done" and state.stuck or nil, file = state.shown, restore = "nkiln restore " .. state.run,
     }
   end,
 }

@@ -4,12 +4,14 @@
 -- keeps what is proved.
 --
 --   edits.all(tree, source, entry_node[, kinds])         -> list of {title, edits, kind}; likeliest kinds first
+--   edits.words[kind]                                    -> the kind in a reader's words, for "tried and rejected: 7 ..."
 --   edits.causes(tree, source, entry_node, diagnostic, judged)
 --       -> the kinds that explain a kernel that does not build; others only in the lines of the diagnostic. When nothing will
 --          judge the numbers (`judged` is false), only kinds that cannot change what a kernel means, were it to build.
 
 local ast <const> = require "nki.ast"
 local places <const> = require "debugging.places"
+local ragged <const> = require "debugging.ragged"
 
 local M <const> = {}
 
@@ -23,6 +25,7 @@ local family_of <const> = {}
 for _, family in ipairs(families) do for _, name in ipairs(family) do family_of[name] = family end end
 
 local OPERANDS <const> = { operand0 = true, operand1 = true, scale = true, bias = true, imm0 = true, imm1 = true, initial = true, value = true }
+local TAKES_TILE <const> = { operand0 = true, operand1 = true, scale = true, bias = true }
 local TILES <const> = { data = true, data1 = true, data2 = true, src = true, bias = true, operand0 = true, operand1 = true, data0 = true,
   moving = true, stationary = true, scale = true, value = true, on_true = true, on_false = true, predicate = true, initial = true, x = true, y = true }
 -- Keywords that are taken for each other, and pairs of operands.
@@ -164,6 +167,13 @@ function Finder:visit_call(call)
     local value <const> = keyword.value
     if OPERANDS[keyword.arg] then
       if is_number(value) then
+        for i = TAKES_TILE[keyword.arg] and #self.tile_names or 0, 1, -1 do -- computed before and never read: the nearest first
+          local tile <const> = self.tile_names[i]
+          if self.unread[tile] and self.tile_line[tile] < call.lineno then
+            local part <const> = self.written_as[tile] or tile
+            self:propose("unread", value, part, ("%s=%s, which is computed and never read"):format(keyword.arg, part))
+          end
+        end
         for _, param in ipairs(self.unused) do self:propose("parameter", value, param, ("%s=%s"):format(keyword.arg, param)) end
         for _, param in ipairs(self.scalars) do self:propose("constant", value, param, ("%s=%s"):format(keyword.arg, param)) end
         for _, extent in ipairs(self.dims) do
@@ -308,9 +318,9 @@ end
 
 local function context(tree, source, entry)
   local self <const> = setmetatable({
-    source = source, list = {}, params = {}, unused = {}, scalars = {}, loop_variables = {}, tiles = {}, tile_names = {}, in_slice = {},
-      imported = {}, nl = "nl", nisa = "nisa", regions = {}, allocations = {}, hbm = {}, hbm_names = {}, unread = {}, dims = {}, ends = {},
-      accumulators = {},
+    tree = tree, source = source, list = {}, params = {}, unused = {}, scalars = {}, loop_variables = {}, tiles = {}, tile_names = {}, tile_line = {},
+      written_as = {}, in_slice = {}, imported = {}, nl = "nl", nisa = "nisa", regions = {}, allocations = {}, hbm = {}, hbm_names = {},
+      unread = {}, dims = {}, ends = {}, accumulators = {},
   }, Finder)
   ast.walk(tree, function(node)
     if node.type == "Import" then
@@ -346,6 +356,7 @@ local function context(tree, source, entry)
       if node.type == "Call" then
         local dst <const> = ast.argument(node, "dst")
         local root <const> = dst and ast.root(dst)
+        if root then self.written_as[root] = source:slice(dst) end
         if root and operation(node) == "nc_matmul" then self.accumulators[root] = true end
         local other <const> = ast.argument(node, "data1")
         if root and other and ast.root(other) == root then self.accumulators[root] = true end
@@ -376,6 +387,7 @@ local function context(tree, source, entry)
         elseif (root == self.nl or root == self.nisa) and not self.tiles[name] then
           self.tiles[name] = true
           self.tile_names[#self.tile_names + 1] = name
+          self.tile_line[name] = node.lineno
         end
       end
     end)
@@ -393,10 +405,24 @@ end
 
 -- Likeliest first.
 local rank <const> = {}
-for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "limit", "clamp", "size", "ceiling", "offset", "unread", "parameter", "sign", "bound",
-  "operator", "reverse", "accumulate", "swap", "move", "constant", "region", "arithmetic", "axis", "source", "tile", "minmax", "precision" } do
+for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "ragged", "limit", "clamp", "size", "ceiling", "offset", "unread", "parameter",
+  "sign", "bound", "operator", "reverse", "accumulate", "swap", "move", "constant", "region", "arithmetic", "axis", "source", "tile", "minmax", "precision" } do
   rank[kind] = i
 end
+
+M.words = {
+  destination = "destinations where `dst=` is missing", namespace = "names taken from nl instead of NumPy", unpack = "other ways to unpack a shape",
+  integer = "integer divisions", ragged = "loops given a last, partial tile", limit = "tile sizes at a hardware limit",
+  clamp = "ends cut off at the tensor's end",
+  size = "other sizes of a tile",
+  ceiling = "loop counts rounded up", offset = "slices moved along with the loop",
+  unread = "uses of a tile or tensor that nothing reads", parameter = "uses of a parameter that nothing reads", sign = "other signs",
+  bound = "other bounds of loops and slices", operator = "other operators", reverse = "operands in reverse order", accumulate = "conditions of accumulate=",
+  swap = "arguments exchanged", move = "statements moved into or out of a loop", constant = "other constants", region = "other regions of a tensor",
+  arithmetic = "other arithmetic on sizes and numbers", axis = "other axes", source = "other tensors as a source", tile = "other tiles as an operand",
+  minmax = "min and max exchanged", precision = "tiles kept in float32", ["repair of the diagnostic"] = "repairs that the message suggests",
+  ["second change"] = "second changes on top of a promising first",
+}
 
 local function gather(tree, source, entry, wanted)
   local self <const> = context(tree, source, entry)
@@ -412,6 +438,7 @@ local function gather(tree, source, entry, wanted)
     if node.type == "Subscript" then places.subscript(self, node) end
     if node.type == "For" then
       places.loop(self, node)
+      ragged.loop(self, node, entry)
       places.movable(self, node.body, node)
     end
     self:visit_unpack(node)
@@ -442,10 +469,10 @@ function M.all(tree, source, entry, kinds)
 end
 
 local EVERYWHERE <const> = { destination = true, namespace = true, limit = true, clamp = true, offset = true, bound = true, accumulate = true,
-  ceiling = true, move = true, size = true }
+  ragged = true, ceiling = true, move = true, size = true }
 local PYTHON <const> = { integer = true, unpack = true }
 
-local HARMLESS <const> = { namespace = true, limit = true, clamp = true, ceiling = true, integer = true, unpack = true }
+local HARMLESS <const> = { namespace = true, limit = true, clamp = true, ceiling = true, ragged = true, integer = true, unpack = true }
 
 function M.causes(tree, source, entry, diagnostic, judged)
   local d <const> = diagnostic or {}

@@ -70,6 +70,23 @@ function M.first_error(report)
   return nil
 end
 
+function M.reach_of(report)
+  local ok, reached = 0, 0
+  for _, case in ipairs(report.cases) do
+    if case.ok then ok = ok + 1 end
+    reached = reached + (case.stats and case.stats.instructions or 0)
+  end
+  return ok * 1e9 + reached
+end
+
+local function errors_of(report)
+  local n = 0
+  for _, d in ipairs(report.diagnostics) do if d.severity == "error" then n = n + 1 end end
+  return n
+end
+
+local NO_KERNEL <const> = { syntax = true, internal = true, ["internal-error"] = true }
+
 -- The whole proof of a text: every case, every set of inputs.
 function M.prove(request, text, entry, reference, cases)
   return verify.run({
@@ -127,6 +144,25 @@ end
 
 function Shelf:patient() return not self.best or self.trial.tried < self.until_tried end
 
+-- How far a text is, in terms that all texts of a run share: {built=, ran=, wrong=, count=, score=}, and for one that does not build {read=
+-- is it a kernel at all, line= of its error where it is none, reach=, errors=}. The sets of inputs are always the same, unlike those of a
+-- search, which begin with the one that the proof failed on; `wrong` and `score` are measure.lua's.
+-- Without a reference a kernel that builds counts as right. debugging/way.lua compares them.
+function M.standing(request, text, reference)
+  local report <const> = M.check(request, text, false)
+  local problem <const> = report and M.first_error(report)
+  if not report then return { read = false, built = false, ran = false, line = 0 } end
+  if problem then
+    local read <const> = not NO_KERNEL[problem.code]
+    return { read = read, built = false, ran = false, reach = M.reach_of(report), errors = errors_of(report), line = not read and problem.line or 0 }
+  end
+  if not reference then return { read = true, built = true, ran = true, wrong = 0, score = 0 } end
+  local meter <const> = meter_of(request, reference)
+  local m <const> = meter and meter:of(text, report.entry)
+  if not m or m.score >= measure.NOT_RUN then return { read = true, built = true, ran = false } end
+  return { read = true, built = true, ran = true, wrong = m.wrong, count = m.count, score = m.score }
+end
+
 -- Candidates ------------------------------------------------------------------------------------------------------------------
 
 -- Turn fixes into texts, each once and none that was seen before. `fill(candidate, fix)` is given for the diagnostics' own
@@ -168,29 +204,12 @@ end
 
 -- A kernel that does not build ------------------------------------------------------------------------------------------------
 
-local function reach_of(report)
-  local ok, reached = 0, 0
-  for _, case in ipairs(report.cases) do
-    if case.ok then ok = ok + 1 end
-    reached = reached + (case.stats and case.stats.instructions or 0)
-  end
-  return ok * 1e9 + reached
-end
-
-local function errors_of(report)
-  local n = 0
-  for _, d in ipairs(report.diagnostics) do if d.severity == "error" then n = n + 1 end end
-  return n
-end
-
-local NO_KERNEL <const> = { syntax = true, internal = true, ["internal-error"] = true }
-
 -- Returns the candidate to apply, or nil; nil, err for a reference that fails. candidate.verdict is its proof; candidate.rank: "proved", "checks", "builds" or
 -- "further";
 -- candidate.measure; candidate.left is the error that remains.
 function M.build_repair(request, text, report, reference, trial)
   local seen <const> = request.seen or {}
-  local base <const> = reach_of(report)
+  local base <const> = M.reach_of(report)
   local problem <const> = M.first_error(report)
   local builds, furthest, furthest_score = nil, nil, -1
   local guess, guess_score = nil, base -- a guess must get further than the text as it is
@@ -215,7 +234,7 @@ function M.build_repair(request, text, report, reference, trial)
     local after <const> = M.check(request, candidate.text, false)
     if not after then return false end
     local left <const> = M.first_error(after)
-    candidate.left, candidate.reach = left, reach_of(after)
+    candidate.left, candidate.reach = left, M.reach_of(after)
     if not left then
       if numbers(candidate, after) then
         candidate.rank = meter and "proved" or "checks"

@@ -6,8 +6,9 @@
 --   seen={[sha256]="path" (a text on the way here) or "dead"}: texts not to return to, step_seconds=, distributions= }
 -- result:  { status="clean"|"fixed"|"stuck", stage="build"|"algorithm"|"rounding"|nil, diagnostic=, pattern=, message=, fix={title, edits},
 --   text=new text, hash=, after={rank="proved"|"checks"|"better"|"builds"|"further", reach=, wrong=, count=, was=, error=,
---   refuted=a shape that nobody named and that the repaired kernel gets wrong}, verification=the proof of the new text where it is proved,
+--   standing=, refuted=a shape that nobody named and that the repaired kernel gets wrong}, verification=the proof of the new text where it is proved,
 --   else what the verifier says of the old one,
+--   standing=how far the old text is (debugging/search.lua), as after.standing of the new one,
 --   tried=, kinds={[kind]=n}, repeated=how many edits would lead to a text seen before, returns=how many of the diagnostic's own lead to
 --   one on the way, limit="candidates"|"seconds"|nil, limit_value= }
 -- err: {code=, message=, status=2} for input that cannot be worked on, a reference that fails among them.
@@ -34,15 +35,18 @@ local function bad_input(err)
 end
 
 -- Fill the result with what a search found and what it cost.
-local function conclude(result, candidate, trial, request)
+local function conclude(result, candidate, trial, request, reference, text)
   result.tried, result.kinds, result.repeated, result.returns, result.limit = trial.tried, trial.kinds, trial.repeated, trial.returns, trial.limit
   if trial.limit then result.limit_value = trial.limit == "seconds" and (request.step_seconds or search.SECONDS) or search.LIMIT end
   if not candidate then return result end
   result.status, result.fix, result.text, result.hash = "fixed", candidate.fix, candidate.text, candidate.hash
   local m <const>, base <const> = candidate.measure, trial.base
   if candidate.rank == "proved" then result.verification = candidate.verdict end
+  local over <const> = candidate.rank == "proved" or candidate.rank == "checks" -- nothing is better, so nothing is compared
+  result.standing = not over and search.standing(request, text, reference) or nil
   result.after = {
     rank = candidate.rank, reach = candidate.reach, error = short(candidate.left), wrong = m and m.wrong, count = m and m.count,
+    standing = not over and search.standing(request, candidate.text, reference) or nil,
     was = base and base.wrong, refuted = candidate.held == "refuted" and candidate.held_shape or nil,
   }
   return result
@@ -81,7 +85,7 @@ local function numbers(request, text, report, reference, verdict, progress)
   local trial <const> = search.trial(request, progress)
   local candidate <const>, failed <const> = search.numbers_repair(request, text, report, reference, verdict, trial)
   if failed then return bad_input(failed) end
-  return conclude(result, candidate, trial, request)
+  return conclude(result, candidate, trial, request, reference, text)
 end
 
 function work.run(request, job)
@@ -104,7 +108,7 @@ function work.run(request, job)
     local candidate <const>, failed <const> = search.build_repair(request, text, report, reference, trial)
     if failed then return bad_input(failed) end
     if candidate then result.diagnostic = diagnostics.json(candidate.diagnostic) end
-    return conclude(result, candidate, trial, request)
+    return conclude(result, candidate, trial, request, reference, text)
   end
   if not reference then return { status = "clean", checked = true } end
   progress("proving")

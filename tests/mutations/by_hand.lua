@@ -24,6 +24,8 @@ return {
   { matmul, "the transposed tile allocated the wrong way round", "lt_ps = nl.ndarray((kk, mm_)", "lt_ps = nl.ndarray((mm_, kk)" },
   { rms, "the mean is a sum", "operand0=1.0 / d, op1", "operand0=1.0, op1" },
   { rms, "the weight not applied", "value=res", "value=normed" },
+  { rms, "a literal in place of the row's factor, which is then never read", "operand0=r)", "operand0=1.0)" },
+  { softmax, "a literal in place of the row's factor, which is then never read", "operand0=inv[0:size, :]", "operand0=1.0" },
   { rms, "rows stored at the top", "nl.store(y[lo:hi, :], value=res)", "nl.store(y[0:p, :], value=res)" },
   { rms, "no instruction for the weight", "nisa.tensor_tensor(dst=res, data1=normed, data2=w_all[0:p, :], op=nl.multiply)",
     "nisa.tensor_copy(dst=res, src=normed)", blocked = true },

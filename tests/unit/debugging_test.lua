@@ -8,6 +8,7 @@ local debug_step <const> = require "work.debug"
 local operators <const> = require "tests.mutations.operators"
 local trial <const> = require "tests.mutations.trial"
 local source <const> = require "nki.source"
+local way <const> = require "debugging.way"
 
 -- Draws per class, and how many classes are drawn (nil: all); under sanitizers everything is an order slower, so few classes get
 -- as many draws. A class fails when it misses more than one of its draws, and all together may miss one draw in ten.
@@ -99,6 +100,20 @@ t.test("what people break by hand is repaired and proved, or said to be beyond a
   t.eq(wrong, {})
 end)
 
+t.test("a loop over whole tiles only gets its last, partial tile, in every usual spelling", function()
+  local wrong <const> = {}
+  for i, row in ipairs(require "tests.mutations.whole_tiles") do
+    if not SANITIZED or i % 3 == 0 then
+      local kernel <const> = { name = "whole_tiles", folder = "tests/mutations", cases = row[2] }
+      local outcome <const>, repairs <const>, last <const> = trial.debug(kernel, row[3])
+      if outcome ~= "repaired" or repairs > 2 or not (last.fix and last.fix.title:find("last, partial tile", 1, true)) or last.after.refuted then
+        wrong[#wrong + 1] = ("%s: %s after %d, %s"):format(row[1], outcome, repairs, last and last.fix and last.fix.title or "?")
+      end
+    end
+  end
+  t.eq(wrong, {})
+end)
+
 local function step(text, seen)
   return debug_step.run({
     path = "tests/kernels/softmax.py", source = text, cases = { "x=bfloat16[130,65], scale=0.5" }, reference = "tests/kernels/softmax_ref.py",
@@ -120,4 +135,24 @@ t.test("what no small change repairs is stuck, and says how much was tried", fun
   local result <const> = step((trial.texts().softmax:gsub("    return out", "    assert scale < 0.0\n    return out")))
   t.eq({ result.status, result.stage, result.text }, { "stuck", "build", nil })
   t.ok(result.tried > 0)
+end)
+
+t.test("the best text of a way is kept: never a worse one, nor one that is no better", function()
+  local function built(wrong, score) return { read = true, built = true, ran = true, wrong = wrong, score = score } end
+  local function fixed(name, before, after, rank)
+    return { status = "fixed", text = name, hash = name, standing = before, after = { rank = rank or "better", standing = after } }
+  end
+  local w <const> = way.begin("a", "a")
+  local broken <const> = { read = true, built = false, ran = false, reach = 10, errors = 2, line = 0 }
+  t.eq(way.take(w, fixed("b", broken, { read = true, built = false, ran = false, reach = 10, errors = 2, line = 0 })), false)
+  t.eq(way.take(w, fixed("c", broken, built(100, 2.0))), true)
+  t.eq(way.take(w, fixed("d", built(100, 2.0), built(100, 2.0))), false, "no better")
+  t.eq(way.take(w, fixed("e", built(100, 2.0), built(40, 1.0))), true)
+  t.eq({ way.kept(w, 1), way.kept(w, 4) }, { true, true })
+  t.eq(way.take(w, fixed("f", built(40, 1.0), built(41, 0.5))), false)
+  for _ = 1, 5 do way.back(w, {}) end
+  t.eq({ w.text, w.best.text }, { "a", "e" })
+  t.eq(way.take(w, fixed("g", broken, built(90, 1.0))), false)
+  t.eq({ way.kept(w, 5), way.kept(w, 6), way.kept(w, 2) }, { false, false, true })
+  t.eq(way.take(w, fixed("h", built(90, 1.0), nil, "proved")), true)
 end)
