@@ -134,7 +134,7 @@ t.test("text of a cloned repository does not command the terminal", function()
   t.has(out, "ansi: a\\x1b[2J\\x1b]0;t\\x07 \\u202ex\\x9b")
   _, out = w:run "skills"
   t.ok(not out:find "\27", out)
-  if (w:sh "command -v script") ~= 0 then t.skip "no script(1)" end
+  if (w:sh "script -qec true /dev/null") ~= 0 then t.skip "no script(1), or no terminals to be had" end
   _, out = w:sh("script -qec " .. t.quote(nkiln.quoted .. " --trust loud") .. " /dev/null")
   t.has(out, "\27[31mred\27[0m\\x1b[2J\\x0d")
 end)

@@ -367,7 +367,7 @@ end)
 
 t.test("a terminal is asked at first use, and the answer kept", function()
   local w <const> = workspace()
-  if (w:sh "command -v script") ~= 0 then t.skip "no script(1)" end
+  if (w:sh "script -qec true /dev/null") ~= 0 then t.skip "no script(1), or no terminals to be had" end
   local function asked(answer) return w:sh(("printf '%s\\n' | script -qec %s /dev/null"):format(answer, t.quote(nkiln.quoted .. " hello"))) end
   local status, out = asked "n"
   t.eq(status, 5, out)

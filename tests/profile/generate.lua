@@ -7,11 +7,18 @@ local trace <const> = require "rt.trace"
 
 local generate <const> = {}
 
-generate.meta = {
+local meta <const> = {
   profile_schema_version = "7.4.0", num_physical_cores = 1, dma_ddr_bandwidth = 435e9, hbm_ddr_bandwidth = 750e9, tensor_engine_num_rows = 128,
   tensor_engine_num_cols = 128, tensor_engine_clock_freq = 2.4, vector_engine_clock_freq = 0.96, scalar_engine_clock_freq = 1.2,
   gpsimd_engine_clock_freq = 1.2, neuroncore_clock_freq = 1.2, is_simulation = 1,
 }
+
+-- A row of Metadata of its own for every profile: tests change what they get.
+function generate.metadata()
+  local row <const> = {}
+  for name, value in pairs(meta) do row[name] = value end
+  return row
+end
 
 -- Write a database: content = { TABLE = { {col = value}, ... } } of schema tables.
 function generate.write(path, content)
@@ -42,7 +49,7 @@ function generate.small()
   end
   local k <const>, m <const> = "/src/k.py:%d", "acc_flags=3 src=bfloat16@0x100[1][512] dst=float32@0x0[1][512] 128*128"
   return {
-    Metadata = { generate.meta },
+    Metadata = { generate.metadata() },
     Summary = { { total_time = 20000e-9 } },
     nkiln = { { key = "kind", value = "modelled" }, { key = "target", value = "trn2" }, { key = "entry", value = "k" }, { key = "case",
       value = "x=bf16[128,512]" } },
@@ -110,7 +117,7 @@ function generate.big(path, steps)
     "Metadata", "Summary", "Instruction", "ActiveTime", "DmaPacket", "DmaPacketAggregated", "Flow", "TensorInfo", "nkiln",
   }))
   local PERIOD <const>, T <const> = 2000, 8
-  assert(store:rows("Metadata", { generate.meta }))
+  assert(store:rows("Metadata", { generate.metadata() }))
   assert(store:rows("Summary", { { total_time = (steps * PERIOD + 1000) * 1e-9, spill_save_bytes = 0, spill_reload_bytes = 0 } }))
   assert(store:rows("nkiln", { { key = "kind", value = "modelled" }, { key = "target", value = "trn2" } }))
   assert(store:rows("TensorInfo", {
