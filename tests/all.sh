@@ -75,6 +75,8 @@ ci=no
 [ "${CI:-}" != true ] || ci=yes
 
 if check "build" 600 "$MAKE" -j"$jobs" SAN= build/nkiln build/nkiln-lua; then
+  heading "independent Parquet writers"
+  timeout -k 10 600 build/nkiln-lua tests/oracle/parquet/ready.lua </dev/null
   suite "tests" 900 build/nkiln-lua tests/run.lua
 fi
 
