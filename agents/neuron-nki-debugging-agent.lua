@@ -8,19 +8,54 @@ local edits <const> = require "debugging.edits"
 local kernelargs <const> = require "kernelargs"
 local way <const> = require "debugging.way"
 
--- Lines that differ between two texts, as a small diff.
+local function lines_of(text)
+  local out <const> = {}
+  for line in (text .. "\n"):gmatch("([^\n]*)\n") do out[#out + 1] = line end
+  return out
+end
+
+-- Lines that differ between two texts: of every place the old lines, then the new ones.
+local LONGEST <const> = 400 -- lines; where more differ, one place holds them all
 local function changes(before, after)
-  local a <const>, b <const> = {}, {}
-  for line in (before .. "\n"):gmatch("([^\n]*)\n") do a[#a + 1] = line end
-  for line in (after .. "\n"):gmatch("([^\n]*)\n") do b[#b + 1] = line end
+  local a <const>, b <const> = lines_of(before), lines_of(after)
   local head = 0
   while head < #a and head < #b and a[head + 1] == b[head + 1] do head = head + 1 end
   local tail = 0
   while tail < #a - head and tail < #b - head and a[#a - tail] == b[#b - tail] do tail = tail + 1 end
-  local out <const> = {}
-  for i = head + 1, #a - tail do out[#out + 1] = "- " .. a[i] end
-  for i = head + 1, #b - tail do out[#out + 1] = "+ " .. b[i] end
-  return out, head + 1
+  local n <const>, m <const> = #a - head - tail, #b - head - tail
+  -- common[i][j]: how many lines a[head + i + 1 ..] and b[head + j + 1 ..] have in common, in order
+  local common <const> = {}
+  local fits <const> = n <= LONGEST and m <= LONGEST
+  for i = fits and n or -1, 0, -1 do
+    common[i] = {}
+    for j = m, 0, -1 do
+      local longest = 0
+      if i < n and j < m then
+        longest = a[head + i + 1] == b[head + j + 1] and common[i + 1][j + 1] + 1 or math.max(common[i + 1][j], common[i][j + 1])
+      end
+      common[i][j] = longest
+    end
+  end
+  local out <const>, added = {}, {}
+  local function flush()
+    table.move(added, 1, #added, #out + 1, out)
+    added = {}
+  end
+  local i, j = 0, 0
+  while i < n or j < m do
+    if fits and i < n and j < m and a[head + i + 1] == b[head + j + 1] then
+      flush()
+      i, j = i + 1, j + 1
+    elseif i < n and (j == m or not fits or common[i + 1][j] >= common[i][j + 1]) then
+      out[#out + 1] = "- " .. a[head + i + 1]
+      i = i + 1
+    else
+      added[#added + 1] = "+ " .. b[head + j + 1]
+      j = j + 1
+    end
+  end
+  flush()
+  return out
 end
 
 local function describe(item)
@@ -111,7 +146,7 @@ local function report(state, outcome)
     say("iteration %d  %s", i, describe(item))
     if item.fix then say("  fix: %s", item.fix) end
     for j, line in ipairs(item.diff or {}) do
-      if j > 12 then
+      if j > 24 then
         say("    ...")
         break
       end

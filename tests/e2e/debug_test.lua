@@ -36,6 +36,18 @@ t.test("two bugs are repaired, proved, and the original comes back with one comm
   t.eq(w:read(said:match "what was there is kept: (%S+)"), "# an edit after it\n")
 end)
 
+t.test("a repair of many places is shown place by place", function()
+  local w <const> = nkiln.folder()
+  local spelt <const> = require("tests.mutations.whole_tiles")[1]
+  w:write("k.py", spelt[3])
+  w:write("ref.py", t.read("tests/mutations/whole_tiles_ref.py"))
+  local status <const>, out <const> = w:run(("debug k.py --case '%s' --reference ref.py"):format(spelt[2][1]))
+  t.eq(status, 0, out)
+  t.has(out, "\n    - " .. "        o = nl.ndarray((128, a.shape[1]), dtype=a.dtype, buffer=nl.sbuf)\n"
+    .. "    + " .. "        o = nl.ndarray((size, a.shape[1]), dtype=a.dtype, buffer=nl.sbuf)\n")
+  t.eq(out:find("nisa.activation", 1, true), nil, "a line that stays is not shown")
+end)
+
 t.test("--out leaves the kernel alone, --json is one document", function()
   local w <const> = folder(TWO_BUGS)
   local status <const>, out <const> = w:run(WORDS .. "--out fixed.py --json")

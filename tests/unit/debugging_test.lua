@@ -5,6 +5,7 @@
 
 local t <const> = require "tests.lib"
 local debug_step <const> = require "work.debug"
+local edits <const> = require "debugging.edits"
 local operators <const> = require "tests.mutations.operators"
 local trial <const> = require "tests.mutations.trial"
 local source <const> = require "nki.source"
@@ -135,6 +136,22 @@ t.test("what no small change repairs is stuck, and says how much was tried", fun
   local result <const> = step((trial.texts().softmax:gsub("    return out", "    assert scale < 0.0\n    return out")))
   t.eq({ result.status, result.stage, result.text }, { "stuck", "build", nil })
   t.ok(result.tried > 0)
+end)
+
+t.test("every kind of change has words for the report", function()
+  local seen <const> = {}
+  for _, text in pairs(trial.texts()) do
+    local opened <const> = require("nki.session").open({ path = "k.py", source = text, target = "trn2", version = "0.6" })
+    for _, kinds in ipairs { false, { precision = true, limit = true, destination = true, integer = true, unpack = true } } do
+      for _, item in ipairs(edits.all(opened.tree, opened.file, opened.node, kinds or nil)) do seen[item.kind] = true end
+    end
+  end
+  local n = 0
+  for kind in pairs(seen) do
+    n = n + 1
+    t.ok(edits.words[kind], kind)
+  end
+  t.ok(n >= 15, n .. " kinds")
 end)
 
 t.test("the best text of a way is kept: never a worse one, nor one that is no better", function()
