@@ -98,6 +98,7 @@ local function result_of(step)
     return after.wrong == 0 and "it builds, but the proof does not hold yet" or "it builds, numbers wrong" .. (wrong and ": " .. wrong or "")
   end
   if after.rank == "better" and after.wrong == 0 then return ("right on the quick inputs (%s wrong before), not proved yet"):format(tostring(after.was)) end
+  if after.rank == "better" and after.wrong == after.was then return ("nearer to the right numbers, not right yet: still %s"):format(wrong) end
   if after.rank == "better" then return ("fewer numbers wrong, not right yet: %s, %s before"):format(wrong or "?", tostring(after.was)) end
   if after.error then return ("it gets further: now %s at line %s"):format(after.error.code, tostring(after.error.line)) end
   return "applied"

@@ -10,6 +10,7 @@
 --          judge the numbers (`judged` is false), only kinds that cannot change what a kernel means, were it to build.
 
 local ast <const> = require "nki.ast"
+local missing <const> = require "debugging.missing"
 local places <const> = require "debugging.places"
 local ragged <const> = require "debugging.ragged"
 
@@ -405,8 +406,9 @@ end
 
 -- Likeliest first.
 local rank <const> = {}
-for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "ragged", "limit", "clamp", "size", "ceiling", "offset", "unread", "parameter",
-  "sign", "bound", "operator", "reverse", "accumulate", "swap", "move", "constant", "region", "arithmetic", "axis", "source", "tile", "minmax", "precision" } do
+for i, kind in ipairs { "destination", "namespace", "unpack", "integer", "ragged", "limit", "clamp", "size", "ceiling", "offset", "unread",
+  "parameter", "missing", "sign", "bound", "operator", "reverse", "accumulate", "swap", "move", "constant", "region", "arithmetic", "axis", "source",
+  "tile", "minmax", "precision" } do
   rank[kind] = i
 end
 
@@ -420,6 +422,7 @@ M.words = {
   bound = "other bounds of loops and slices", operator = "other operators", reverse = "operands in reverse order", accumulate = "conditions of accumulate=",
   swap = "arguments exchanged", move = "statements moved into or out of a loop", constant = "other constants", region = "other regions of a tensor",
   arithmetic = "other arithmetic on sizes and numbers", axis = "other axes", source = "other tensors as a source", tile = "other tiles as an operand",
+  missing = "uses of a weight or bias that nothing reads",
   minmax = "min and max exchanged", precision = "tiles kept in float32", ["repair of the diagnostic"] = "repairs that the message suggests",
   ["second change"] = "second changes on top of a promising first",
 }
@@ -441,6 +444,7 @@ local function gather(tree, source, entry, wanted)
       ragged.loop(self, node, entry)
       places.movable(self, node.body, node)
     end
+    if node.type == "Expr" and node.value.type == "Call" then missing.apply(self, node.value, node) end
     self:visit_unpack(node)
     self:visit_clamp(node)
     places.clamp_end(self, node)

@@ -267,6 +267,20 @@ t.test("the best text so far is the one that is left, at the end of the budget a
   end
 end)
 
+t.test("a weight nobody multiplies by and a literal in place of the row's factor are both mended", function()
+  local w <const> = nkiln.folder()
+  local good <const> = t.read("tests/mutations/hand_rms.py")
+  local broken = good:gsub("operand0=r%)", "operand0=1.0)"):gsub("    w_%w+ = nl[^\n]*\n", "")
+  broken = broken:gsub("nisa%.tensor_tensor%(dst=res[^\n]*", "nisa.tensor_copy(dst=res, src=normed)")
+  t.eq(broken:find("w_", 1, true), nil)
+  w:write("k.py", broken)
+  w:write("ref.py", t.read("tests/mutations/hand_rms_ref.py"))
+  local status <const>, out <const> = w:run("debug k.py --case 'x=float32[130,48], w=float32[1,48], eps=0.01' --reference ref.py")
+  t.eq(status, 0, out)
+  t.has(out, "nearer to the right numbers, not right yet: still 6240 of 6240 elements wrong")
+  t.has(out, "multiply by `w`, which nothing reads")
+end)
+
 t.test("without a reference the answer is BUILDS, and no guess that could change what the kernel means is made", function()
   local w <const> = folder(TWO_BUGS)
   local status <const>, out <const> = w:run("debug k.py --case 'x=float32[130,20], scale=0.5'")
