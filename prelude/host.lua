@@ -71,9 +71,15 @@ function host.new()
     clear_status()
     return term.error(err_terminal and report.tame(text) or text)
   end
-  function self.out_json(value) return self.out(encode(value) .. "\n") end
-  -- One value on one line, for commands that print again and again.
-  function self.out_json_line(value) return self.out(json.encode(value, { sort = true, nonfinite = "null", utf8 = "replace" }) .. "\n") end
+  -- One value on one line, for commands that print again and again; what ends such a command is a line as well.
+  function self.out_json_line(value)
+    state.lines = true
+    return self.out(json.encode(value, { sort = true, nonfinite = "null", utf8 = "replace" }) .. "\n")
+  end
+  function self.out_json(value)
+    if state.lines then return self.out_json_line(value) end
+    return self.out(encode(value) .. "\n")
+  end
   function self.log(text) self.err(text .. "\n") end
   function self.array(list) return json.array(list) end
   function self.set_json(on) state.json = on or state.json; self.json = state.json end

@@ -106,6 +106,14 @@ t.test("a newer save cancels the run under way", function()
   w:stop()
 end)
 
+t.test("with --json the interrupt at the end is a line like the others", function()
+  local w <const> = watcher()
+  w:saw "one"
+  w:stop()
+  local lines <const> = w:lines()
+  t.eq(lines[#lines].error.code, "interrupted")
+end)
+
 t.test("a kernel that goes away is one line, and no end", function()
   local w <const> = watcher()
   w:sh "rm k.py"
